@@ -20,11 +20,22 @@ pub(crate) const DIRECTORIES_IN_GIT: &[&str] = &["hooks", "info", "modules"];
 /// Files that no build reads: an empty directory in their place while a command runs harms nobody.
 pub(crate) const HELD_FILES: &[&str] = &[".envrc", ".mcp.json"];
 
-/// What runs something when a user merely enters the directory, opens it in an editor or starts an
-/// agent or a build in it. A short list: each name costs time at every start, and shows as an empty
-/// directory while a command runs.
-pub(crate) const HELD_IN_FOREGROUND: &[&str] =
-    &[".git", ".vscode", ".cursor", ".claude", ".cargo", ".envrc", ".mcp.json"];
+/// What a shell prompt, an editor that is open or an agent reads by itself, and what a build reads that
+/// is told of nothing. The others are read when the user starts a program for them, at that very moment. A
+/// short list: each name costs time at every start, and shows as an empty directory while a command runs.
+pub(crate) const HELD_IN_FOREGROUND: &[&str] = &[
+    ".git",
+    ".vscode",
+    ".cursor",
+    ".windsurf",
+    ".zed",
+    ".idea",
+    ".fleet",
+    ".claude",
+    ".cargo",
+    ".envrc",
+    ".mcp.json",
+];
 
 pub(crate) fn list_protected_directories() -> impl Iterator<Item = &'static str> {
     PROTECTED_DIRECTORIES.iter().copied()

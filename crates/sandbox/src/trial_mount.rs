@@ -17,8 +17,12 @@ pub struct TrialMount {
     pub upper: PathBuf,
     /// The kernel's own place beside it; empty when the trial begins.
     pub work: PathBuf,
-    /// Folders that stay as they are on the host, and may be written.
+    /// Folders and files that stay as they are on the host, and may be written.
     pub writable: Vec<PathBuf>,
+    /// Folders in which something may be made, while what is there already is read-only.
+    pub shared_folders: Vec<PathBuf>,
+    /// What is there already and may be written all the same: names that begin so.
+    pub own_name: Option<OsString>,
     /// End the command when the thread ends that started it. For one that is started by a thread that
     /// stays.
     pub ends_with_parent: bool,
@@ -39,6 +43,12 @@ impl TrialMount {
         }
         for path in &self.writable {
             wrapped.arg("write").arg(path);
+        }
+        for path in &self.shared_folders {
+            wrapped.arg("share").arg(path);
+        }
+        if let Some(name) = &self.own_name {
+            wrapped.arg("own").arg(name);
         }
         if self.ends_with_parent {
             wrapped.arg("parent").arg(std::process::id().to_string());
@@ -97,7 +107,8 @@ impl TrialArguments {
     pub(crate) fn parse(arguments: &[OsString]) -> Result<Self, String> {
         let mut list = arguments.iter();
         let [mut root, mut upper, mut work] = [None, None, None];
-        let mut writable = Vec::new();
+        let [mut writable, mut shared_folders] = [Vec::new(), Vec::new()];
+        let mut own_name = None;
         let mut parent_pid = None;
         while let Some(word) = list.next().filter(|word| *word != "--") {
             let path = list.next().map(PathBuf::from);
@@ -106,6 +117,8 @@ impl TrialArguments {
                 Some("upper") => upper = path,
                 Some("work") => work = path,
                 Some("write") => writable.extend(path),
+                Some("share") => shared_folders.extend(path),
+                Some("own") => own_name = path.map(PathBuf::into_os_string),
                 Some("parent") => {
                     let text = path.as_deref().and_then(|pid| pid.to_str());
                     parent_pid = text.and_then(|pid| pid.parse().ok());
@@ -121,7 +134,8 @@ impl TrialArguments {
             return Err("no command after `--`".to_owned());
         }
         let ends_with_parent = parent_pid.is_some();
-        let mount = TrialMount { root, upper, work, writable, ends_with_parent };
+        let mount =
+            TrialMount { root, upper, work, writable, shared_folders, own_name, ends_with_parent };
         Ok(Self { mount, parent_pid, command })
     }
 }

@@ -154,3 +154,28 @@ fn runner_in(place: &Path) -> PathBuf {
 fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
+
+/// As the promise says, with and without a cell in turn; a build for debugging has room in it.
+const CELL_ADDS_MAX_MILLIS: f64 = 2.0;
+
+#[test]
+fn a_cell_adds_at_most_two_milliseconds() {
+    let (place, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let mut command = Command::new(env!("CARGO_BIN_EXE_windlass-sandbox"));
+    command.args(["cell", "--repeat", "60", "--temporary"]).arg(place.path());
+    for secret in windlass_sandbox::secrets::list_home_secrets(home.path()) {
+        command.arg("--hide").arg(secret);
+    }
+    command.args(["--", "/bin/cat", "/dev/null"]);
+    let mut measure = || {
+        let output = command.output().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let (_, added) = text.split_once("difference ").unwrap_or_else(|| panic!("{output:?}"));
+        let added = added.trim().trim_end_matches(" ms").parse::<f64>().unwrap();
+        eprintln!("{}", text.trim());
+        added
+    };
+    let series: Vec<f64> = std::iter::repeat_with(&mut measure).take(SERIES_MAX).collect();
+    let least = series.iter().copied().fold(f64::INFINITY, f64::min);
+    assert!(least <= CELL_ADDS_MAX_MILLIS, "{series:?}");
+}

@@ -16,9 +16,6 @@ use std::sync::{Mutex, PoisonError};
 /// A busy machine has a few hundred sockets, each line about a hundred bytes.
 const LIST_BYTES_MAX: u64 = 4 * 1024 * 1024;
 
-/// Mounts are cheap, not free; a machine with more named sockets than this is not a desktop.
-const SOCKETS_MAX: usize = 512;
-
 /// Places that a relative name is tried in.
 const BASES_MAX: usize = 4_096;
 
@@ -35,8 +32,15 @@ static SEARCHED: Mutex<SearchedSockets> =
 
 /// Every socket with a path that exists and that we can reach ourselves. Relative names are looked for
 /// where processes stand, in these roots and in their directories.
-pub(crate) fn list_host_sockets(roots: &[PathBuf]) -> Vec<PathBuf> {
+///
+/// # Errors
+///
+/// When there are more than are looked at.
+pub(crate) fn list_host_sockets(roots: &[PathBuf]) -> Result<BTreeSet<PathBuf>, String> {
     let text = read_bounded("/proc/net/unix");
+    if u64::try_from(text.len()).is_ok_and(|length| length >= LIST_BYTES_MAX) {
+        return Err("the sockets of this machine are too many to look at".to_owned());
+    }
     let mut found: BTreeSet<PathBuf> = BTreeSet::new();
     let mut unplaced: BTreeMap<u64, &Path> = BTreeMap::new();
     for (number, name) in text.lines().filter_map(parse_socket) {
@@ -58,7 +62,7 @@ pub(crate) fn list_host_sockets(roots: &[PathBuf]) -> Vec<PathBuf> {
             found.iter().flat_map(|path| list_aliases(path, &mounts)).collect();
         found.extend(aliases);
     }
-    found.into_iter().take(SOCKETS_MAX).collect()
+    Ok(found)
 }
 
 fn find_unplaced(unplaced: &BTreeMap<u64, &Path>, roots: &[PathBuf]) -> Vec<PathBuf> {

@@ -8,6 +8,7 @@ mod guarded_root;
 mod host_sockets;
 mod linked_secrets;
 mod mount_layout;
+mod mount_renewal;
 mod namespace_status;
 mod probe;
 mod process_limits;
@@ -31,6 +32,7 @@ use enter::EntryArguments;
 pub use guarded_root::RevertedProtectedFile;
 use guarded_root::{GuardDuration, GuardMethod, GuardedRoots};
 use mount_layout::MountLayout;
+use mount_renewal::RunningSandbox;
 pub use sandbox_launch::{SandboxCleanup, SandboxLaunch};
 use sandbox_launch::{SandboxLaunchMethod, SandboxPendingEnd};
 use seccomp::{ForeignProcesses, RefusedCalls, SocketPolicy};
@@ -175,7 +177,7 @@ impl Sandbox {
     ) -> Result<SandboxLaunch, SandboxPlanRefused> {
         let layout = MountLayout::from_plan(plan)?;
         let guarded_roots = self.guard_roots(plan, GuardMethod::Mounts)?;
-        let mut layout = layout.with_mounts(plan, &guarded_roots);
+        let mut layout = layout.with_mounts(plan, &guarded_roots)?;
         let environment = SplitEnvironment::from_plan(plan);
         let cgroup = self.cgroups.lease(&plan.limits);
         let mut after = vec![OsString::from("--")];
@@ -228,6 +230,7 @@ impl Sandbox {
             cgroup: Some(cgroup),
             guarded_roots,
             scratch: None,
+            running: Arc::new(RunningSandbox::new(self.options.entry.clone())),
             pending_end: SandboxPendingEnd::Nothing,
         })
     }
@@ -304,6 +307,7 @@ impl Sandbox {
             cgroup: Some(cgroup),
             guarded_roots,
             scratch: Some(scratch),
+            running: Arc::new(RunningSandbox::new(self.options.entry.clone())),
             pending_end: SandboxPendingEnd::Nothing,
         })
     }

@@ -40,6 +40,9 @@ pub(crate) struct MountLayout {
 /// Where programs leave sockets for each other, and where everybody may write.
 const HOST_DIRECTORIES: &[&str] = &["/run", "/var/run", "/tmp", "/var/tmp"];
 
+/// Mounts are cheap, not free; a machine with more sockets in sight than this is not a desktop.
+const SOCKETS_MAX: usize = 512;
+
 /// Small files below `/run` that others are links to, and the system of a distribution that lives
 /// there.
 const READABLE_IN_RUN: &[&str] = &[
@@ -77,7 +80,15 @@ impl MountLayout {
 
     /// Adds what only mounts can express: the host's sockets out of reach, protected files that
     /// exist read-only, hidden ones empty.
-    pub(crate) fn with_mounts(mut self, plan: &SandboxPlan, watched: &[Arc<GuardedRoot>]) -> Self {
+    ///
+    /// # Errors
+    ///
+    /// When the host has more sockets in sight than can be covered.
+    pub(crate) fn with_mounts(
+        mut self,
+        plan: &SandboxPlan,
+        watched: &[Arc<GuardedRoot>],
+    ) -> Result<Self, SandboxPlanRefused> {
         let places = &mut self.mounts;
         places.insert("/".into(), MountAccess::Read);
         for path in HOST_DIRECTORIES.iter().map(Path::new).filter(|path| is_directory(path)) {
@@ -115,19 +126,25 @@ impl MountLayout {
             let nothing = if path.is_dir() { MountAccess::Empty } else { MountAccess::Nothing };
             places.insert(path.clone(), nothing);
         }
-        for socket in host_sockets::list_host_sockets(&self.writable) {
-            if plan.readable.contains(&socket) {
-                // The user names it.
-                continue;
-            }
-            if self.access(&socket) != MountAccess::Empty {
-                self.mounts.insert(socket, MountAccess::Nothing);
-            }
-        }
+        self.cover_sockets(plan).map_err(SandboxPlanRefused::new)?;
         if let SandboxNetwork::ViaProxy(socket) = &plan.network {
             self.mounts.insert(socket.clone(), MountAccess::Read);
         }
-        self
+        Ok(self)
+    }
+
+    fn cover_sockets(&mut self, plan: &SandboxPlan) -> Result<(), String> {
+        let sockets = host_sockets::list_host_sockets(&self.writable)?;
+        let is_seen = |socket: &PathBuf| {
+            // The user may have named it.
+            !plan.readable.contains(socket) && self.access(socket) != MountAccess::Empty
+        };
+        let seen: Vec<PathBuf> = sockets.into_iter().filter(is_seen).collect();
+        if seen.len() > SOCKETS_MAX {
+            return Err(format!("{} sockets of this machine are in sight", seen.len()));
+        }
+        self.mounts.extend(seen.into_iter().map(|socket| (socket, MountAccess::Nothing)));
+        Ok(())
     }
 
     /// Makes a file of ours visible, if it is not.

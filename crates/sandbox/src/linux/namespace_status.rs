@@ -22,9 +22,8 @@ pub(super) struct NamespaceStatus {
 }
 
 impl NamespaceStatus {
-    /// Reads what is there. The launcher has ended, so there will not be more.
-    pub(super) fn read(from: &OwnedFd) -> Self {
-        let mut words = Vec::new();
+    /// Reads what is there besides what was read before. Once the launcher has ended there will not be more.
+    pub(super) fn read(from: &OwnedFd, words: &mut Vec<u8>) -> Self {
         while words.len() < WORDS_MAX && wait_readable(from, Instant::now()) {
             let mut chunk = [0; 512];
             match rustix::io::read(from, &mut chunk) {
@@ -32,7 +31,7 @@ impl NamespaceStatus {
                 _ => break,
             }
         }
-        Self::parse(&String::from_utf8_lossy(&words))
+        Self::parse(&String::from_utf8_lossy(words))
     }
 
     fn parse(words: &str) -> Self {
@@ -47,25 +46,32 @@ impl NamespaceStatus {
 
     /// Ends what is left in the namespace, and waits until it is gone. Says whether it is.
     pub(super) fn kill(self, within: Duration) -> bool {
-        let Some(pid) = self.first_pid else {
-            // It ended before it came so far, and said why on its standard error.
+        let Some(first) = self.find_first_process() else {
+            // It ended before it came so far and said why on its standard error, or is gone by now.
             return true;
         };
-        let Ok(process) = rustix::process::pidfd_open(pid, PidfdFlags::empty()) else {
-            return true;
-        };
-        let link = format!("/proc/{}/ns/pid", pid.as_raw_nonzero());
+        if self.namespace.is_some() {
+            let _ = rustix::process::pidfd_send_signal(&first.opened, Signal::KILL);
+        }
+        wait_readable(&first.opened, Instant::now() + within)
+    }
+
+    /// The first process of the namespace, unless its number is another's by now.
+    pub(super) fn find_first_process(self) -> Option<FirstProcess> {
+        let pid = self.first_pid?;
+        let opened = rustix::process::pidfd_open(pid, PidfdFlags::empty()).ok()?;
+        let number = pid.as_raw_nonzero().get();
+        let link = format!("/proc/{number}/ns/pid");
         // One that has just died has no namespace to show, and is all the sooner gone.
         let is_another = std::fs::metadata(link)
             .is_ok_and(|found| self.namespace.is_some_and(|inode| inode != found.ino()));
-        if is_another {
-            return true;
-        }
-        if self.namespace.is_some() {
-            let _ = rustix::process::pidfd_send_signal(&process, Signal::KILL);
-        }
-        wait_readable(&process, Instant::now() + within)
+        (!is_another).then_some(FirstProcess { number, opened })
     }
+}
+
+pub(super) struct FirstProcess {
+    pub(super) number: i32,
+    opened: OwnedFd,
 }
 
 /// Waits until there is something to read, or the other end is gone.

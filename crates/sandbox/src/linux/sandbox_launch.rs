@@ -19,7 +19,8 @@ use rustix::pipe::PipeFlags;
 
 use super::cgroup::CgroupLease;
 use super::guarded_root::{GuardedRoot, RevertedProtectedFile};
-use super::namespace_status::{self, NamespaceStatus};
+use super::mount_renewal::RunningSandbox;
+use super::namespace_status;
 
 /// How long what was killed may take to be gone.
 const EXIT_DEADLINE: Duration = Duration::from_secs(5);
@@ -47,6 +48,7 @@ pub struct SandboxLaunch {
     pub(super) guarded_roots: Vec<Arc<GuardedRoot>>,
     /// Made for this command alone.
     pub(super) scratch: Option<PathBuf>,
+    pub(super) running: Arc<RunningSandbox>,
     pub(super) pending_end: SandboxPendingEnd,
 }
 
@@ -54,8 +56,8 @@ pub struct SandboxLaunch {
 pub(super) enum SandboxPendingEnd {
     #[default]
     Nothing,
-    /// For the first process of the namespace that bubblewrap tells of here.
-    Namespace(OwnedFd),
+    /// For the first process of the namespace that bubblewrap tells of.
+    Namespace,
     /// For the end of everybody who holds the other end of this pipe.
     Pipe(OwnedFd),
 }
@@ -110,7 +112,11 @@ impl SandboxLaunch {
         let started = start(command)?;
         drop(inside);
         self.pending_end = match self.launcher {
-            SandboxLaunchMethod::Bubblewrap { .. } => SandboxPendingEnd::Namespace(ours),
+            SandboxLaunchMethod::Bubblewrap { .. } => {
+                self.running.set_status(ours);
+                self.guarded_roots.iter().for_each(|root| root.add_sandbox(&self.running));
+                SandboxPendingEnd::Namespace
+            }
             SandboxLaunchMethod::Entry => SandboxPendingEnd::Pipe(ours),
         };
         Ok(started)
@@ -139,8 +145,8 @@ impl SandboxLaunch {
     fn finish(&mut self) -> SandboxCleanup {
         let (is_gone, has_ended) = match std::mem::take(&mut self.pending_end) {
             SandboxPendingEnd::Nothing => (true, false),
-            SandboxPendingEnd::Namespace(status) => {
-                let status = NamespaceStatus::read(&status);
+            SandboxPendingEnd::Namespace => {
+                let status = self.running.read_status().unwrap_or_default();
                 (status.kill(EXIT_DEADLINE), status.has_ended)
             }
             SandboxPendingEnd::Pipe(pipe) => {

@@ -16,7 +16,7 @@ pub(crate) enum SocketPolicy {
     Contained,
     /// Those of the internet: local ones would lead to the host's.
     Internet,
-    /// None but pairs.
+    /// None but pairs that stay connected.
     None,
 }
 
@@ -46,26 +46,7 @@ pub(crate) fn build_program(refusals: RefusedCalls) -> BpfProgram {
     if cfg!(target_arch = "x86_64") {
         list.extend([if_at_least(OTHER_TABLE, 0, 1), absent.clone()]);
     }
-    let mut calls: Vec<i64> = NEVER.to_vec();
-    if refusals.metadata {
-        calls.extend(METADATA);
-    }
-    if refusals.sockets == SocketPolicy::None {
-        calls.push(libc::SYS_socket);
-    }
-    let mut only_for_itself: Vec<i64> = Vec::new();
-    match refusals.foreign_processes {
-        ForeignProcesses::OutOfReach => {}
-        ForeignProcesses::RefuseControl => {
-            calls.extend(SHARED_WITH_OTHERS);
-            only_for_itself.extend(CONTROL_BY_NUMBER);
-        }
-        ForeignProcesses::RefuseSignals => {
-            calls.extend(SHARED_WITH_OTHERS.iter().chain(SIGNALS));
-            only_for_itself.extend(CONTROL_BY_NUMBER);
-            only_for_itself.push(libc::SYS_kill);
-        }
-    }
+    let calls = list_refused_calls(refusals);
     // Each jumps over those after it, and over the jump that passes by the refusal.
     for (at, call) in calls.iter().enumerate() {
         let over = u8::try_from(calls.len() - at).unwrap_or(u8::MAX);
@@ -73,7 +54,11 @@ pub(crate) fn build_program(refusals: RefusedCalls) -> BpfProgram {
     }
     list.extend([jump(1), refused.clone()]);
     // It hides its flags behind a pointer. Libraries fall back to the one that does not.
-    list.extend([if_equal(to_u32(libc::SYS_clone3), 0, 1), absent]);
+    list.extend([if_equal(to_u32(libc::SYS_clone3), 0, 1), absent.clone()]);
+    if refusals.foreign_processes == ForeignProcesses::RefuseSignals {
+        // So does this one, on kernels that are old enough for it to matter.
+        list.extend([if_equal(to_u32(libc::SYS_openat2), 0, 1), absent]);
+    }
     // Each of the following is passed by unless it is the call in question; then it answers.
     let families = match refusals.sockets {
         SocketPolicy::Contained => FAMILIES,
@@ -89,6 +74,9 @@ pub(crate) fn build_program(refusals: RefusedCalls) -> BpfProgram {
         }
         list.extend([refused.clone(), return_with(ALLOW)]);
     }
+    if refusals.sockets != SocketPolicy::Contained {
+        list.extend(refuse_datagram_pairs());
+    }
     list.extend([
         if_equal(to_u32(libc::SYS_clone), 0, 4),
         load(FIRST_ARGUMENT),
@@ -97,7 +85,7 @@ pub(crate) fn build_program(refusals: RefusedCalls) -> BpfProgram {
         return_with(ALLOW),
     ]);
     // Zero is the caller; any other number may be someone else.
-    for call in only_for_itself {
+    for call in list_calls_for_itself(refusals.foreign_processes) {
         list.extend([
             if_equal(to_u32(call), 0, 4),
             load(FIRST_ARGUMENT),
@@ -107,27 +95,99 @@ pub(crate) fn build_program(refusals: RefusedCalls) -> BpfProgram {
         ]);
     }
     if refusals.foreign_processes != ForeignProcesses::OutOfReach {
-        // The first argument says what the second is the number of; of a user it is all processes.
-        list.extend([
-            if_equal(to_u32(libc::SYS_setpriority), 0, 6),
-            load(FIRST_ARGUMENT),
-            if_equal(PRIORITY_OF_USER, 2, 0),
-            load(SECOND_ARGUMENT),
-            if_equal(0, 1, 0),
-            refused.clone(),
-            return_with(ALLOW),
-        ]);
-        // Who opens a file with a lease on it waits for the one who has it.
-        list.extend([
-            if_equal(to_u32(libc::SYS_fcntl), 0, 4),
-            load(SECOND_ARGUMENT),
-            if_equal(libc::F_SETLEASE.unsigned_abs(), 0, 1),
-            refused,
-            return_with(ALLOW),
-        ]);
+        list.extend(refuse_priorities_and_leases());
+        list.extend(refuse_emptying_readers());
     }
     list.extend(refuse_ioctls(refusals.metadata));
     list.push(return_with(ALLOW));
+    list
+}
+
+fn list_refused_calls(refusals: RefusedCalls) -> Vec<i64> {
+    let mut calls: Vec<i64> = NEVER.to_vec();
+    if refusals.metadata {
+        calls.extend(METADATA);
+    }
+    if refusals.sockets == SocketPolicy::None {
+        calls.push(libc::SYS_socket);
+    }
+    match refusals.foreign_processes {
+        ForeignProcesses::OutOfReach => {}
+        ForeignProcesses::RefuseControl => calls.extend(SHARED_WITH_OTHERS),
+        ForeignProcesses::RefuseSignals => {
+            calls.extend(SHARED_WITH_OTHERS.iter().chain(SIGNALS));
+        }
+    }
+    calls
+}
+
+/// Calls that a process may make on itself.
+fn list_calls_for_itself(foreign_processes: ForeignProcesses) -> Vec<i64> {
+    match foreign_processes {
+        ForeignProcesses::OutOfReach => Vec::new(),
+        ForeignProcesses::RefuseControl => CONTROL_BY_NUMBER.to_vec(),
+        ForeignProcesses::RefuseSignals => {
+            CONTROL_BY_NUMBER.iter().copied().chain([libc::SYS_kill]).collect()
+        }
+    }
+}
+
+/// One end of a pair of datagram sockets can be sent to any socket that has a name.
+fn refuse_datagram_pairs() -> Vec<sock_filter> {
+    vec![
+        if_equal(to_u32(libc::SYS_socketpair), 0, 8),
+        load(FIRST_ARGUMENT),
+        if_equal(libc::AF_UNIX.unsigned_abs(), 0, 4),
+        load(SECOND_ARGUMENT),
+        // The rest are flags.
+        and(0xf),
+        if_equal(libc::SOCK_STREAM.unsigned_abs(), 2, 0),
+        if_equal(libc::SOCK_SEQPACKET.unsigned_abs(), 1, 0),
+        return_with(ERRNO | libc::EPERM.unsigned_abs()),
+        return_with(ALLOW),
+    ]
+}
+
+/// Of processes of others, or that make others wait.
+fn refuse_priorities_and_leases() -> Vec<sock_filter> {
+    let refused = return_with(ERRNO | libc::EPERM.unsigned_abs());
+    vec![
+        // The first argument says what the second is the number of; of a user it is all processes.
+        if_equal(to_u32(libc::SYS_setpriority), 0, 6),
+        load(FIRST_ARGUMENT),
+        if_equal(PRIORITY_OF_USER, 2, 0),
+        load(SECOND_ARGUMENT),
+        if_equal(0, 1, 0),
+        refused.clone(),
+        return_with(ALLOW),
+        // Who opens a file with a lease on it waits for the one who has it.
+        if_equal(to_u32(libc::SYS_fcntl), 0, 4),
+        load(SECOND_ARGUMENT),
+        if_equal(libc::F_SETLEASE.unsigned_abs(), 0, 1),
+        refused,
+        return_with(ALLOW),
+    ]
+}
+
+/// To open a file for reading and empty it is a write that Landlock sees only since its third version.
+fn refuse_emptying_readers() -> Vec<sock_filter> {
+    let calls = [
+        #[cfg(target_arch = "x86_64")]
+        (libc::SYS_open, SECOND_ARGUMENT),
+        (libc::SYS_openat, THIRD_ARGUMENT),
+    ];
+    let emptying = libc::O_TRUNC.unsigned_abs();
+    let mut list = Vec::new();
+    for (call, flags) in calls {
+        list.extend([
+            if_equal(to_u32(call), 0, 5),
+            load(flags),
+            and(emptying | libc::O_ACCMODE.unsigned_abs()),
+            if_equal(emptying | libc::O_RDONLY.unsigned_abs(), 0, 1),
+            return_with(ERRNO | libc::EPERM.unsigned_abs()),
+            return_with(ALLOW),
+        ]);
+    }
     list
 }
 
@@ -236,6 +296,7 @@ const NUMBER: u32 = 0;
 const TABLE: u32 = 4;
 const FIRST_ARGUMENT: u32 = 16;
 const SECOND_ARGUMENT: u32 = 24;
+const THIRD_ARGUMENT: u32 = 32;
 
 // What a program answers.
 const ALLOW: u32 = 0x7fff_0000;

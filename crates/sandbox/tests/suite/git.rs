@@ -127,7 +127,7 @@ fn what_did_not_exist_yet_is_held_or_taken_back() {
 fn a_held_name_is_never_seen_outside() {
     everyone(Backend::Bubblewrap, |fixture| {
         let child = fixture.start(
-            "for d in .git .vscode .claude .cargo .cursor; do mkdir -p $d; chmod 777 $d; \
+            "for d in .git .vscode .claude .cargo .cursor .windsurf .zed .idea .fleet; do mkdir -p $d; chmod 777 $d; \
              echo evil > $d/config; done; echo evil > .envrc; echo evil > .mcp.json; \
              echo up > up; until [ -e down ]; do read -t 0.01 x <> <(:); done",
         );
@@ -279,41 +279,96 @@ fn a_protected_name_that_is_made_is_gone_at_once() {
     });
 }
 
-/// A file that a program outside replaces is held by its mount no longer. What the command then does to
-/// it is taken back, and otherwise it is told.
+/// Until a file that a program outside put there is held, the command can write to it. That is taken back,
+/// or told where the machine was too busy to see it.
 #[test]
 fn a_protected_file_that_is_replaced_outside_is_put_back_or_told() {
-    // The machine may be too busy to see it in time: then it is told.
-    const TRIES: usize = 10;
     everyone(Backend::Bubblewrap, |fixture| {
-        let mut is_back = false;
-        for _ in 0..TRIES {
-            let fixture = SandboxFixture::new(fixture.backend, fixture.person);
-            fs::write(fixture.project.join(".envrc"), "mine").unwrap();
-            fs::write(fixture.project.join(".npmrc"), "mine").unwrap();
-            fixture.give(&fixture.project.clone());
-            let child = fixture.start(
-                "echo up > up; until [ -e down ]; do read -t 0.01 x <> <(:); done; \
-                 read -t 0.1 x <> <(:); echo evil > .envrc; echo evil > .npmrc",
+        fs::write(fixture.project.join(".envrc"), "mine").unwrap();
+        fixture.give(&fixture.project.clone());
+        let child = fixture.start(
+            "echo up > up; until [ -e down ]; do echo evil > .envrc; done 2>/dev/null; \
+             for n in {1..300}; do echo evil > .envrc; done 2>/dev/null",
+        );
+        let deadline = std::time::Instant::now() + crate::sandbox_fixture::DEADLINE;
+        while !fixture.project.join("up").exists() {
+            assert!(std::time::Instant::now() < deadline);
+            std::thread::yield_now();
+        }
+        fixture.free("echo new > new; mv new .envrc; touch down");
+        let ended = fixture.end(child);
+        let name = fixture.name();
+        let now = fs::read_to_string(fixture.project.join(".envrc")).unwrap();
+        assert!(now == "new\n" || ended.stderr.contains("left alone: "), "{name}: {ended:?}");
+        assert!(ended.stderr.contains(".envrc"), "{name}: {ended:?}");
+    });
+}
+
+/// Hooks and further configuration under names that only the repository's own configuration says.
+#[test]
+fn what_the_configuration_names_is_held_too() {
+    let attacks = [
+        ("echo evil > scripts/git/pre-commit", "scripts/git/pre-commit"),
+        ("mv scripts/git x; mkdir scripts/git; echo evil > scripts/git/more", "scripts/git/more"),
+        ("mv scripts x; mkdir -p scripts/git; echo evil > scripts/git/more", "scripts/git/more"),
+        ("echo evil >> deep/settings", "deep/settings"),
+        ("mv deep x; mkdir deep; echo evil > deep/settings", "deep/settings"),
+        ("echo evil > late", "late"),
+    ];
+    everywhere(|fixture| {
+        for (script, file) in attacks {
+            let fresh = SandboxFixture::new(fixture.backend, fixture.person);
+            repository(&fresh);
+            let made = fresh.free(
+                "mkdir -p scripts/git deep; echo mine > scripts/git/pre-commit
+                 git config core.hooksPath ./scripts/git; git config -f deep/settings user.name B
+                 git config include.path \"$PWD/deep/settings\"
+                 git config --add include.path ../late",
+            );
+            assert_eq!(made.code, Some(0), "{made:?}");
+            let ended = fresh.run(&format!("echo x > scripts/other; {script}"));
+            let name = fixture.name();
+            assert!(!planted(&fresh, file), "{name}: {script}: {ended:?}");
+            let there = ["scripts/git/pre-commit", "deep/settings"];
+            for one in there {
+                let text = fs::read_to_string(fresh.project.join(one)).unwrap_or_default();
+                assert_ne!(text, "", "{name}: {script}: {one}: {ended:?}");
+            }
+        }
+    });
+}
+
+/// The mount goes with the file that it held, and comes again for the file in its place.
+#[test]
+fn a_protected_file_that_is_replaced_outside_is_held_again() {
+    everyone(Backend::Bubblewrap, |fixture| {
+        for lasting in ["no", "yes"] {
+            let fresh = SandboxFixture::new(fixture.backend, fixture.person);
+            repository(&fresh);
+            fs::write(fresh.project.join(".envrc"), "mine").unwrap();
+            fresh.give(&fresh.project.clone());
+            let fresh = fresh.with(&["--lasting", lasting]);
+            // Nothing is written before it is held: what is written earlier is taken back or told.
+            let child = fresh.start(
+                "wait() { read -t 0.01 x <> <(:); }; echo up > up; until [ -e down ]; do wait; done
+                 while [ -w .envrc ] || [ -w .git/config ]; do wait; done; chmod 777 .envrc
+                 echo evil > .envrc; echo evil >> .git/config; rm -f .envrc; mv .git/config x; echo held",
             );
             let deadline = std::time::Instant::now() + crate::sandbox_fixture::DEADLINE;
-            while !fixture.project.join("up").exists() {
+            while !fresh.project.join("up").exists() {
                 assert!(std::time::Instant::now() < deadline);
                 std::thread::yield_now();
             }
-            fixture.free("echo new > new; mv new .envrc; touch down");
-            let ended = fixture.end(child);
+            let outside = "echo new > new; mv new .envrc; git config user.name B; touch down";
+            assert_eq!(fresh.free(outside).code, Some(0));
+            let ended = fresh.end(child);
             let name = fixture.name();
-            let kept = fs::read_to_string(fixture.project.join(".npmrc")).unwrap();
-            assert_eq!(kept, "mine", "{name}: {ended:?}");
-            assert!(ended.stderr.contains(".envrc"), "{name}: {ended:?}");
-            let now = fs::read_to_string(fixture.project.join(".envrc")).unwrap();
-            assert!(now == "new\n" || ended.stderr.contains("left alone: "), "{name}: {ended:?}");
-            is_back |= now == "new\n" && ended.stderr.contains("taken back");
-            if is_back {
-                break;
-            }
+            assert_eq!(ended.stdout, "held\n", "{name} {lasting}: {ended:?}");
+            assert!(!planted(&fresh, ".envrc") && !planted(&fresh, ".git/config"), "{name}");
+            assert_eq!(fs::read_to_string(fresh.project.join(".envrc")).unwrap(), "new\n");
+            assert!(!ended.stderr.contains("taken back"), "{name} {lasting}: {ended:?}");
+            // Somebody should look at it all the same.
+            assert!(ended.stderr.contains("left alone"), "{name} {lasting}: {ended:?}");
         }
-        assert!(is_back, "{}", fixture.name());
     });
 }

@@ -6,7 +6,7 @@ use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, UdpSocket};
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
-use std::os::unix::net::{SocketAddr, UnixListener};
+use std::os::unix::net::{SocketAddr, UnixDatagram, UnixListener};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
@@ -70,6 +70,20 @@ fn sockets_are_out_of_reach(fixture: &SandboxFixture) {
     let address = SocketAddr::from_abstract_name(name).unwrap();
     let listener = UnixListener::bind_addr(&address).unwrap();
     nobody_calls(fixture, &listener, &format!("@{name}"));
+}
+
+/// More than are covered: then it does not start, and says why.
+#[test]
+fn sockets_that_cannot_all_be_covered_are_an_error() {
+    everyone(Backend::Bubblewrap, |fixture| {
+        let bind = |number| UnixDatagram::bind(fixture.outside.join(format!("s{number}"))).unwrap();
+        let sockets: Vec<UnixDatagram> = (0..520).map(bind).collect();
+        let ended = fixture.run("echo ran");
+        assert_eq!(ended.stdout, "", "{}: {ended:?}", fixture.name());
+        assert!(ended.stderr.contains("sockets"), "{}: {ended:?}", fixture.name());
+        drop(sockets);
+        assert_eq!(fixture.run("echo ran").stdout, "ran\n", "{}", fixture.name());
+    });
 }
 
 /// The kernel tells the name that it was bound to, which says little about where it is.

@@ -13,6 +13,7 @@ mod embedded;
 mod files;
 mod git;
 mod host;
+mod nested_repository;
 mod network;
 mod ordinary;
 mod sandbox_fixture;

@@ -10,6 +10,7 @@
 
 mod entry_arguments;
 mod held_program;
+mod mount_holder;
 mod process_reaper;
 mod proxy_bridge;
 mod restricted_process;
@@ -50,6 +51,7 @@ pub(crate) fn enter(arguments: &[OsString]) -> i32 {
             Some("without-landlock") => EntryArguments::parse(rest)
                 .and_then(|entry| restricted_process::run_without_landlock(&entry)),
             Some("cell") => held_program::run_held_program(rest),
+            Some("hold") => mount_holder::hold_files(rest),
             Some("check") => restricted_process::check_landlock(),
             Some(crate::trial_mount::TRIAL_ROLE) => super::trial::run_trial(rest),
             _ => Err(format!("`{}` is no part of it", role.display())),

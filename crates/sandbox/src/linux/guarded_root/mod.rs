@@ -10,23 +10,34 @@
 //! Commands that overlap share one comparison, made when the first of them started; otherwise the
 //! second would take what the first has planted for the way things were.
 
+mod configured_places;
+mod directory_index;
+mod git_config_text;
+mod guarded_path;
+mod nested_repositories;
 mod placeholder;
+mod root_capture;
 mod root_watch;
 mod saved_entry;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
-use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
+use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, RenameFlags, ResolveFlags};
+use rustix::fs::{AtFlags, CWD, RenameFlags};
 
+use super::mount_renewal::RunningSandbox;
 use crate::error::SandboxPlanRefused;
-use crate::protected_names::{self, PROTECTED_IN_GIT};
+use crate::protected_names;
+use directory_index::DirectoryIndex;
+use guarded_path::{capture_path, is_bare, open_parent, open_path, read_identity};
+use nested_repositories::{NestedRepositories, PlantedEntry};
 use placeholder::{DirectoryPlaceholder, PlaceholderPool};
+use root_capture::{RootToGuard, hold_placeholders};
 use root_watch::RootWatch;
-use saved_entry::{CaptureBudget, SavedEntry};
+use saved_entry::SavedEntry;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RevertedProtectedFile {
@@ -48,15 +59,12 @@ pub(crate) enum GuardMethod {
 pub(crate) struct GuardedRoot {
     root: PathBuf,
     directory: OwnedFd,
-    git: GitEntryKind,
-    /// The directory itself, to find it again wherever it was moved.
-    repository: Option<OwnedFd>,
+    git: RootRepository,
     mounted: Vec<MountedPath>,
     /// Placeholders with nothing in them to be seen.
     held: Vec<PathBuf>,
     /// By path below the root; parents first.
     originals: BTreeMap<PathBuf, SavedEntry>,
-    is_bare: bool,
     duration: Mutex<GuardDuration>,
     /// Kept as long as the mounts on them are needed.
     _placeholders: Vec<DirectoryPlaceholder>,
@@ -65,6 +73,19 @@ pub(crate) struct GuardedRoot {
     revert_lock: Mutex<()>,
     seen: Mutex<SeenChanges>,
     watch: Mutex<Option<RootWatch>>,
+    /// Repositories below it.
+    nested: NestedRepositories,
+    /// Those that started on it.
+    sandboxes: Mutex<Vec<Weak<RunningSandbox>>>,
+}
+
+/// What the root itself has of git.
+#[derive(Debug)]
+struct RootRepository {
+    kind: GitEntryKind,
+    /// The directory itself, to find it again wherever it was moved.
+    directory: Option<OwnedFd>,
+    is_bare: bool,
 }
 
 /// What was seen while the command ran.
@@ -76,6 +97,8 @@ struct SeenChanges {
     replaced: BTreeMap<PathBuf, SavedEntry>,
 }
 
+type FileIdentity = (u64, u64);
+
 /// Taken back at once so often; what comes after that is taken back at the end.
 const SEEN_MAX: usize = 64;
 
@@ -85,7 +108,7 @@ const SEEN_MAX: usize = 64;
 struct MountedPath {
     /// Below the root.
     path: PathBuf,
-    identity: Option<(u64, u64)>,
+    identity: Option<FileIdentity>,
 }
 
 /// How long the command runs whose root is guarded.
@@ -116,6 +139,7 @@ pub(crate) struct GuardedRoots {
     roots: Mutex<BTreeMap<PathBuf, Weak<GuardedRoot>>>,
     running: Mutex<Vec<Weak<GuardedRoot>>>,
     placeholders: Arc<PlaceholderPool>,
+    indexes: Mutex<BTreeMap<PathBuf, Arc<Mutex<DirectoryIndex>>>>,
 }
 
 impl GuardedRoots {
@@ -124,7 +148,7 @@ impl GuardedRoots {
     pub(crate) fn guard(
         &self,
         root: &Path,
-        more: &[PathBuf],
+        protected: &[PathBuf],
         method: GuardMethod,
         duration: GuardDuration,
     ) -> Result<Arc<GuardedRoot>, SandboxPlanRefused> {
@@ -135,19 +159,19 @@ impl GuardedRoots {
         if let Some(watched) = under_way.filter(|one| is_shared && one.duration() == duration) {
             return Ok(watched);
         }
-        let begun = open_path(&CWD, root).and_then(|directory| {
-            let held = hold_placeholders(&self.placeholders, root, &directory, method, duration)?;
-            Ok((directory, held))
+        let guarded = RootToGuard { path: root, protected, method, duration };
+        let captured = open_path(&CWD, root).and_then(|directory| {
+            let held = hold_placeholders(&self.placeholders, &guarded, &directory)?;
+            GuardedRoot::capture(&guarded, directory, held)
         });
-        let captured = begun.and_then(|(directory, held)| {
-            GuardedRoot::capture_root(root, directory, held, more, method, duration)
-        });
-        let watched = captured.map_err(|error| {
+        let mut watched = captured.map_err(|error| {
             SandboxPlanRefused::new(format!("`{}` cannot be looked at: {error}", root.display()))
         })?;
+        let index = Arc::clone(lock(&self.indexes).entry(root.to_path_buf()).or_default());
+        watched.nested = NestedRepositories::capture(root, &watched.directory, index);
         let watched = Arc::new(watched);
+        watched.start_watch();
         if is_shared {
-            watched.start_watch();
             roots.insert(root.to_path_buf(), Arc::downgrade(&watched));
         }
         // One in the foreground may be sent into the background later.
@@ -160,8 +184,9 @@ impl GuardedRoots {
     /// What differs now is not put down to commands in the background, and is told at their end.
     pub(crate) fn accept_changes(&self) {
         for root in self.list_background() {
-            let changed = root.list_changes();
-            lock(&root.accepted).extend(changed);
+            let planted = root.nested.list_planted(&root.root, &root.directory);
+            let planted = planted.into_iter().map(|one| root.root.join(one.path));
+            lock(&root.accepted).extend(root.list_changes().into_iter().chain(planted));
         }
     }
 
@@ -180,70 +205,6 @@ impl GuardedRoots {
 }
 
 impl GuardedRoot {
-    fn capture_root(
-        root: &Path,
-        directory: OwnedFd,
-        placeholders: Vec<DirectoryPlaceholder>,
-        more: &[PathBuf],
-        method: GuardMethod,
-        duration: GuardDuration,
-    ) -> rustix::io::Result<Self> {
-        let has_no_git =
-            placeholders.iter().any(|one| protected_names::is_git_directory(one.name()));
-        let git = match SavedEntry::read_kind(&directory, OsStr::new(".git"))? {
-            None => GitEntryKind::None,
-            Some(_) if has_no_git => GitEntryKind::None,
-            Some(kind) if kind.is_dir() => GitEntryKind::Directory,
-            Some(_) => GitEntryKind::Other,
-        };
-        let repository =
-            (git == GitEntryKind::Directory).then(|| open_path(&directory, ".git")).transpose()?;
-        let mut paths: Vec<PathBuf> = protected_names::list_protected_names()
-            .filter(|name| {
-                !(protected_names::is_git_directory(name) && git == GitEntryKind::Directory)
-            })
-            .map(PathBuf::from)
-            .collect();
-        paths.extend(more.iter().filter_map(|path| Some(path.strip_prefix(root).ok()?.into())));
-        if git == GitEntryKind::Directory {
-            paths.extend(PROTECTED_IN_GIT.iter().map(|name| Path::new(".git").join(name)));
-        }
-        let is_held = |path: &Path| {
-            let placeholder = placeholders.iter().find(|one| Path::new(one.name()) == path);
-            duration == GuardDuration::Foreground && placeholder.is_some_and(|one| one.is_empty())
-        };
-        let (mut mounted, mut held) = (Vec::new(), Vec::new());
-        let mut originals = BTreeMap::new();
-        for path in paths {
-            let saved = capture_path(&directory, &path, method)?;
-            if matches!(saved, SavedEntry::Mounted) && is_held(&path) {
-                held.push(root.join(&path));
-            } else if matches!(saved, SavedEntry::Mounted) {
-                let identity = read_identity(&directory, &path);
-                mounted.push(MountedPath { path, identity });
-            } else {
-                originals.insert(path, saved);
-            }
-        }
-        let is_bare = is_bare(&directory);
-        Ok(Self {
-            duration: Mutex::new(duration),
-            _placeholders: placeholders,
-            root: root.to_path_buf(),
-            directory,
-            git,
-            repository,
-            mounted,
-            held,
-            originals,
-            is_bare,
-            accepted: Mutex::default(),
-            revert_lock: Mutex::new(()),
-            seen: Mutex::default(),
-            watch: Mutex::default(),
-        })
-    }
-
     pub(crate) fn root(&self) -> &Path {
         &self.root
     }
@@ -260,14 +221,11 @@ impl GuardedRoot {
 
     /// A guarded name came to be, or something else has it now.
     fn handle_new_name(&self, path: &Path) {
-        if self.duration() != GuardDuration::Foreground {
-            return;
-        }
         let _turn = lock(&self.revert_lock);
         let mut seen = lock(&self.seen);
         let now = capture_path(&self.directory, path, GuardMethod::Nothing);
         match (self.originals.get(path), now) {
-            (Some(SavedEntry::Absent), Ok(now)) => {
+            (Some(SavedEntry::Absent), Ok(now)) if self.is_waited_for() => {
                 // What may be in it comes later; the end shows what else is.
                 let is_partly_open = Path::new(protected_names::WRITABLE_IN_PROTECTED.0) == path
                     && matches!(now, SavedEntry::Directory { .. });
@@ -276,12 +234,37 @@ impl GuardedRoot {
                     seen.reverted.extend(self.revert_path(path, &SavedEntry::Absent));
                 }
             }
-            // The first time it was not the command: a mount kept it from that. Later nobody knows.
-            (None, Ok(now)) if self.is_replaced(path) => {
-                seen.replaced.entry(path.to_owned()).or_insert(now);
+            // The first time it was not the command: a mount kept it from that.
+            (_, Ok(now)) if now != SavedEntry::Absent && self.is_replaced(path) => {
+                self.renew_mount(path, now, &mut seen);
             }
             (Some(_) | None, _) => {}
         }
+    }
+
+    /// Holds what a program outside put in the place of what a mount held. It is told all the same: for as long
+    /// as that takes, the command could write there.
+    fn renew_mount(&self, path: &Path, now: SavedEntry, seen: &mut SeenChanges) {
+        let put = seen.replaced.entry(path.to_owned()).or_insert(now).clone();
+        let whole = self.root.join(path);
+        let sandboxes: Vec<_> = lock(&self.sandboxes).iter().filter_map(Weak::upgrade).collect();
+        let is_held = sandboxes.iter().all(|sandbox| sandbox.hold_again(&whole));
+        let after = capture_path(&self.directory, path, GuardMethod::Nothing);
+        if is_held && after.is_ok_and(|after| after == put) {
+            // What changes from now on is not the command's doing.
+            seen.replaced.remove(path);
+        }
+    }
+
+    fn is_waited_for(&self) -> bool {
+        self.duration() == GuardDuration::Foreground
+    }
+
+    /// From now on it is told of what others put in the place of what its mounts hold.
+    pub(crate) fn add_sandbox(&self, sandbox: &Arc<RunningSandbox>) {
+        let mut sandboxes = lock(&self.sandboxes);
+        sandboxes.retain(|sandbox| sandbox.strong_count() > 0);
+        sandboxes.push(Arc::downgrade(sandbox));
     }
 
     fn is_replaced(&self, path: &Path) -> bool {
@@ -290,7 +273,7 @@ impl GuardedRoot {
     }
 
     pub(crate) fn is_git_directory(&self) -> bool {
-        self.git == GitEntryKind::Directory
+        self.git.kind == GitEntryKind::Directory
     }
 
     /// What exists and is no link, for a mount to hold.
@@ -309,7 +292,7 @@ impl GuardedRoot {
 
     /// What does not exist and is held by something that hides an empty directory.
     pub(crate) fn held_paths(&self) -> impl Iterator<Item = PathBuf> + '_ {
-        self.held.iter().cloned()
+        self.held.iter().map(|path| self.root.join(path))
     }
 
     /// Compares, and takes back what changed, or tells of it. To be called when nothing of the command
@@ -321,14 +304,15 @@ impl GuardedRoot {
             }
             GuardDuration::Background => self.revert_new_files(),
         };
-        let SeenChanges { reverted, replaced } = std::mem::take(&mut *lock(&self.seen));
-        changes.reverted.extend(reverted);
-        for (path, before) in &replaced {
+        let mut seen = std::mem::take(&mut *lock(&self.seen));
+        changes.reverted.append(&mut seen.reverted);
+        for (path, before) in &seen.replaced {
             let now = capture_path(&self.directory, path, GuardMethod::Nothing);
-            if now.is_ok_and(|now| now != *before) {
+            if self.is_waited_for() && now.is_ok_and(|now| now != *before) {
                 changes.reverted.extend(self.revert_path(path, before));
             }
         }
+        self.revert_planted(&mut changes);
         let is_back = |path: &PathBuf| changes.reverted.iter().any(|one| one.path == *path);
         let replaced: Vec<PathBuf> = self.list_replaced();
         let told: Vec<PathBuf> = replaced.into_iter().filter(|path| !is_back(path)).collect();
@@ -336,13 +320,25 @@ impl GuardedRoot {
         changes
     }
 
+    /// The same for repositories below the root.
+    fn revert_planted(&self, changes: &mut GuardedRootChanges) {
+        let _turn = lock(&self.revert_lock);
+        let accepted = lock(&self.accepted);
+        for PlantedEntry { path, before } in self.nested.list_planted(&self.root, &self.directory) {
+            let whole = self.root.join(&path);
+            if accepted.contains(&whole) {
+                changes.left_alone.push(whole);
+            } else {
+                changes.reverted.extend(self.revert_path(&path, &before));
+            }
+        }
+    }
+
     /// What a process outside replaced, after which the command could write to it.
     fn list_replaced(&self) -> Vec<PathBuf> {
-        let replaced = self
-            .mounted
-            .iter()
-            .filter(|mounted| read_identity(&self.directory, &mounted.path) != mounted.identity);
-        replaced.map(|mounted| self.root.join(&mounted.path)).collect()
+        let paths = self.mounted.iter().map(|mounted| mounted.path.as_path());
+        let replaced = paths.filter(|path| self.is_replaced(path));
+        replaced.map(|path| self.root.join(path)).collect()
     }
 
     /// What came to be and nobody else is known to have made is moved aside. The rest is told: what
@@ -369,7 +365,7 @@ impl GuardedRoot {
         };
         let changed = self.originals.iter().filter(|(path, before)| is_changed(path, before));
         let mut paths: Vec<PathBuf> = changed.map(|(path, _)| self.root.join(path)).collect();
-        if !self.is_bare && is_bare(&self.directory) {
+        if !self.git.is_bare && is_bare(&self.directory) {
             paths.push(self.root.join("HEAD"));
         }
         paths
@@ -378,7 +374,8 @@ impl GuardedRoot {
     fn revert_changes(&self) -> Vec<RevertedProtectedFile> {
         let _turn = lock(&self.revert_lock);
         let mut reverted = Vec::new();
-        reverted.extend(self.repository.as_ref().and_then(|git| self.restore_git_directory(git)));
+        reverted
+            .extend(self.git.directory.as_ref().and_then(|git| self.restore_git_directory(git)));
         for (path, before) in &self.originals {
             let Ok(now) = capture_path(&self.directory, path, GuardMethod::Nothing) else {
                 continue;
@@ -388,7 +385,7 @@ impl GuardedRoot {
             }
         }
         // Four names at the top make any directory a repository, with a configuration of its own.
-        if !self.is_bare && is_bare(&self.directory) {
+        if !self.git.is_bare && is_bare(&self.directory) {
             reverted.extend(self.revert_path(Path::new("HEAD"), &SavedEntry::Absent));
         }
         reverted
@@ -430,125 +427,6 @@ impl GuardedRoot {
             is_restored,
         })
     }
-}
-
-/// Takes hold of directories that stand for missing names. Those in `.git` are what git makes itself, so
-/// they are made and stay.
-fn hold_placeholders(
-    pool: &Arc<PlaceholderPool>,
-    path: &Path,
-    root: &OwnedFd,
-    method: GuardMethod,
-    duration: GuardDuration,
-) -> rustix::io::Result<Vec<DirectoryPlaceholder>> {
-    if method != GuardMethod::Mounts {
-        return Ok(Vec::new());
-    }
-    let mut held = Vec::new();
-    // Many programs take a directory of that name for the top of a repository.
-    let is_inside_repository = path.ancestors().skip(1).any(|above| above.join(".git").exists());
-    let may_create = |name: &str| match duration {
-        GuardDuration::Foreground => protected_names::HELD_IN_FOREGROUND.contains(&name),
-        // The user could not make a file of that name for as long as the command runs.
-        GuardDuration::Background => !protected_names::HELD_FILES.contains(&name),
-    };
-    let files = protected_names::HELD_FILES.iter().copied();
-    for name in protected_names::list_protected_directories().chain(files) {
-        let is_wanted =
-            may_create(name) && !(is_inside_repository && protected_names::is_git_directory(name));
-        held.extend(DirectoryPlaceholder::hold(pool, root, OsStr::new(name), is_wanted)?);
-    }
-    let is_git = |one: &DirectoryPlaceholder| protected_names::is_git_directory(one.name());
-    if !held.iter().any(is_git)
-        && let Ok(git) = open_path(root, ".git")
-    {
-        for name in protected_names::DIRECTORIES_IN_GIT {
-            // Where it fails it is there, or nobody can make it.
-            let _ = rustix::fs::mkdirat(&git, *name, Mode::from_raw_mode(0o755));
-        }
-    }
-    Ok(held)
-}
-
-/// A directory to reach others through, and not a link to one.
-fn open_path(at: &impl AsFd, path: impl AsRef<Path>) -> rustix::io::Result<OwnedFd> {
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    rustix::fs::openat(at, path.as_ref(), flags, Mode::empty())
-}
-
-/// The directory that holds a path below a root, without following any link. `None` when it is
-/// not there, so nothing is in it.
-fn open_parent<'a>(
-    root: &'a OwnedFd,
-    path: &Path,
-) -> rustix::io::Result<Option<GuardedParent<'a>>> {
-    let parent = match path.parent() {
-        Some(parent) if parent != Path::new("") => parent,
-        _ => return Ok(Some(GuardedParent::Root(root))),
-    };
-    let opened = rustix::fs::openat2(
-        root,
-        parent,
-        OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC,
-        Mode::empty(),
-        ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS,
-    );
-    match opened {
-        Ok(parent) => Ok(Some(GuardedParent::Below(parent))),
-        Err(rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR | rustix::io::Errno::LOOP) => {
-            Ok(None)
-        }
-        Err(error) => Err(error),
-    }
-}
-
-/// Most guarded paths are at the top, which is open already.
-enum GuardedParent<'a> {
-    Root(&'a OwnedFd),
-    Below(OwnedFd),
-}
-
-impl AsFd for GuardedParent<'_> {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        match self {
-            Self::Root(root) => root.as_fd(),
-            Self::Below(parent) => parent.as_fd(),
-        }
-    }
-}
-
-/// With a budget of its own for each path, so that two looks at the same thing are alike.
-fn capture_path(
-    root: &OwnedFd,
-    path: &Path,
-    method: GuardMethod,
-) -> rustix::io::Result<SavedEntry> {
-    let Some(name) = path.file_name() else {
-        return Ok(SavedEntry::Absent);
-    };
-    let Some(parent) = open_parent(root, path)? else {
-        return Ok(SavedEntry::Absent);
-    };
-    let Some(kind) = SavedEntry::read_kind(&parent, name)? else {
-        return Ok(SavedEntry::Absent);
-    };
-    if method == GuardMethod::Mounts && (kind.is_dir() || kind.is_file()) {
-        return Ok(SavedEntry::Mounted);
-    }
-    let (outer, inner) = protected_names::WRITABLE_IN_PROTECTED;
-    let spared = (Path::new(outer) == path).then(|| OsStr::new(inner));
-    SavedEntry::capture(&parent, name, spared, &mut CaptureBudget::for_one_path())
-}
-
-fn read_identity(root: &OwnedFd, path: &Path) -> Option<(u64, u64)> {
-    let stat = rustix::fs::statat(root, path, AtFlags::SYMLINK_NOFOLLOW).ok()?;
-    Some((stat.st_dev, stat.st_ino))
-}
-
-fn is_bare(root: &OwnedFd) -> bool {
-    ["HEAD", "objects", "refs"]
-        .iter()
-        .all(|name| matches!(SavedEntry::read_kind(&root.as_fd(), OsStr::new(name)), Ok(Some(_))))
 }
 
 /// Nothing is left half-done under these locks, so a poisoned one is as good as new.

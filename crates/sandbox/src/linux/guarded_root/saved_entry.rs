@@ -14,6 +14,7 @@ use rustix::io::Errno;
 
 /// Bytes kept of one guarded path, and of one file in it.
 const BYTES_MAX: usize = 4 * 1024 * 1024;
+const SMALL_BYTES_MAX: usize = 256 * 1024;
 const FILE_BYTES_MAX: u64 = 1024 * 1024;
 /// Entries looked at below one guarded path.
 const ENTRIES_MAX: usize = 4096;
@@ -31,6 +32,10 @@ pub(super) struct CaptureBudget {
 impl CaptureBudget {
     pub(super) fn for_one_path() -> Self {
         Self { bytes: BYTES_MAX, entries: ENTRIES_MAX, depth: DEPTH_MAX }
+    }
+
+    pub(super) fn for_small_files() -> Self {
+        Self { bytes: SMALL_BYTES_MAX, ..Self::for_one_path() }
     }
 }
 

@@ -6,7 +6,7 @@
 
 mod mount_table;
 
-use std::ffi::{CString, OsString};
+use std::ffi::{CString, OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
@@ -14,7 +14,8 @@ use std::process::Command;
 
 use rustix::io::Errno;
 use rustix::mount::{
-    MountFlags, MountPropagationFlags, mount, mount_bind_recursive, mount_change, mount_remount,
+    MountFlags, MountPropagationFlags, mount, mount_bind, mount_bind_recursive, mount_change,
+    mount_remount,
 };
 use rustix::process::{Pid, Signal, getegid, geteuid, getppid, set_parent_process_death_signal};
 use rustix::thread::UnshareFlags;
@@ -82,8 +83,8 @@ fn mount_trial(trial: &TrialMount) -> Result<(), String> {
     if let Some(inner) = table.iter().find(is_inside) {
         return Err(format!("{} is a mount inside the directory", inner.point.display()));
     }
-    let writable: Vec<&Path> =
-        trial.writable.iter().map(|path| path.as_path()).chain([folder]).collect();
+    let open = trial.writable.iter().chain(&trial.shared_folders);
+    let writable: Vec<&Path> = open.map(|path| path.as_path()).chain([folder]).collect();
     for path in writable.iter().filter(|path| path.exists() && !path.starts_with(&trial.root)) {
         mount_bind_recursive(*path, *path)
             .map_err(|error| format!("{} cannot be kept writable: {error}", path.display()))?;
@@ -93,6 +94,9 @@ fn mount_trial(trial: &TrialMount) -> Result<(), String> {
             make_read_only(entry)?;
         }
     }
+    for shared in &trial.shared_folders {
+        protect_entries(shared, trial.own_name.as_deref())?;
+    }
     mount_overlay(trial)?;
     // The overlay has its own way to the folder; nothing else may write there.
     let hidden = MountFlags::BIND | MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NODEV;
@@ -100,6 +104,30 @@ fn mount_trial(trial: &TrialMount) -> Result<(), String> {
         Some(entry) => remount(folder, hidden | entry.flags),
         None => Err(format!("{} is not among the mounts", folder.display())),
     }
+}
+
+/// What stands in a writable folder cannot be changed, moved or removed; a mount holds each of it.
+fn protect_entries(folder: &Path, own: Option<&OsStr>) -> Result<(), String> {
+    let failed = |error: std::io::Error| format!("{} cannot be held: {error}", folder.display());
+    // One that is part of the root is covered by the overlay.
+    let Some(mounted) = find_entry(folder)? else { return Ok(()) };
+    for entry in std::fs::read_dir(folder).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        let name = entry.file_name();
+        let is_own = own.is_some_and(|own| name.as_bytes().starts_with(own.as_bytes()));
+        let is_link = entry.file_type().map_err(failed)?.is_symlink();
+        if is_own || is_link {
+            continue;
+        }
+        let path = entry.path();
+        match mount_bind(&path, &path) {
+            Ok(()) => remount(&path, mounted.flags | MountFlags::BIND | MountFlags::RDONLY)?,
+            // It was removed meanwhile.
+            Err(Errno::NOENT) => {}
+            Err(error) => return Err(format!("{} cannot be held: {error}", path.display())),
+        }
+    }
+    Ok(())
 }
 
 fn find_entry(point: &Path) -> Result<Option<MountEntry>, String> {

@@ -1,0 +1,71 @@
+//! What the repository's own configuration names below a root: its hooks, and further configuration.
+//!
+//! They have names of the user's choosing, so no list knows them. What such a file says was trusted by
+//! the user who set it; a command that writes there would have git run something later.
+
+use std::io::Read as _;
+use std::path::{Component, Path, PathBuf};
+
+use super::git_config_text::{NamedPlace, list_named_places};
+
+const CONFIG_BYTES_MAX: u64 = 1024 * 1024;
+/// More than anybody names.
+const PLACES_MAX: usize = 16;
+
+/// Paths below the root.
+pub(super) fn list_configured_places(root: &Path) -> Vec<PathBuf> {
+    let Some(git) = find_common_directory(root) else { return Vec::new() };
+    let mut places = Vec::new();
+    for name in ["config", "config.worktree"] {
+        let file = git.join(name);
+        for place in list_named_places(&read_bounded(&file).unwrap_or_default()) {
+            let whole = match place {
+                NamedPlace::Hooks(text) => root.join(text),
+                NamedPlace::Include(text) => git.join(text),
+            };
+            places.extend(resolve_below(root, &whole));
+        }
+    }
+    places.truncate(PLACES_MAX);
+    places
+}
+
+/// Where the configuration is: `.git`, or what a further working tree leads to.
+fn find_common_directory(root: &Path) -> Option<PathBuf> {
+    let git = root.join(".git");
+    if std::fs::symlink_metadata(&git).ok()?.is_dir() {
+        return Some(git);
+    }
+    let text = read_bounded(&git)?;
+    let text = String::from_utf8_lossy(&text);
+    let own = root.join(text.strip_prefix("gitdir:")?.trim());
+    match read_bounded(&own.join("commondir")) {
+        Some(text) => Some(own.join(String::from_utf8_lossy(&text).trim())),
+        None => Some(own),
+    }
+}
+
+/// Without the steps up and down in it. Nothing for the root itself, or for what lies elsewhere.
+fn resolve_below(root: &Path, whole: &Path) -> Option<PathBuf> {
+    let mut resolved = PathBuf::new();
+    for component in whole.components() {
+        match component {
+            Component::ParentDir => drop(resolved.pop()),
+            Component::CurDir => {}
+            Component::Prefix(_) | Component::RootDir | Component::Normal(_) => {
+                resolved.push(component);
+            }
+        }
+    }
+    let below = resolved.strip_prefix(root).ok()?;
+    // What is in there is guarded already.
+    let is_apart = below != Path::new("") && !below.starts_with(".git");
+    is_apart.then(|| below.to_owned())
+}
+
+fn read_bounded(path: &Path) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let file = std::fs::File::open(path).ok()?;
+    file.take(CONFIG_BYTES_MAX).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
+}

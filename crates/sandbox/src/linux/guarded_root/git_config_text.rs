@@ -1,0 +1,245 @@
+//! What a configuration of git says beyond what a clone or a new repository says of itself.
+//!
+//! Pure. A list of what is harmless, not of what is not: any other key may name a program, now or in
+//! another version of git. What cannot be read line by line counts as well.
+
+use std::collections::BTreeSet;
+
+/// Everything that may make git run or read something, each with the section it stands in.
+pub(super) fn list_influential_lines(text: &[u8]) -> BTreeSet<String> {
+    let lines = parse_lines(text).into_iter().filter(|line| match line {
+        ConfigLine::Setting { section, key, value } => !is_harmless(section, key, value),
+        ConfigLine::Unclear(_) => true,
+    });
+    lines
+        .map(|line| match line {
+            ConfigLine::Setting { section, key, value } => format!("[{section}] {key}={value}"),
+            ConfigLine::Unclear(text) => text,
+        })
+        .collect()
+}
+
+/// A place that a configuration names, as it is written there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum NamedPlace {
+    /// Relative to the working tree.
+    Hooks(String),
+    /// Relative to the file that names it.
+    Include(String),
+}
+
+pub(super) fn list_named_places(text: &[u8]) -> Vec<NamedPlace> {
+    let named = parse_lines(text).into_iter().filter_map(|line| match line {
+        ConfigLine::Setting { section, key, value } => match (section.as_str(), key.as_str()) {
+            ("core", "hookspath") => Some(NamedPlace::Hooks(unquote(&value))),
+            ("include" | "includeif", "path") => Some(NamedPlace::Include(unquote(&value))),
+            _ => None,
+        },
+        ConfigLine::Unclear(_) => None,
+    });
+    named.collect()
+}
+
+fn unquote(value: &str) -> String {
+    let inner = value.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+    inner.unwrap_or(value).replace("\\\\", "\\")
+}
+
+enum ConfigLine {
+    /// Section and key in lower case.
+    Setting { section: String, key: String, value: String },
+    /// A header with something behind it, which may be a setting.
+    Unclear(String),
+}
+
+fn parse_lines(text: &[u8]) -> Vec<ConfigLine> {
+    let text = String::from_utf8_lossy(text);
+    let mut section = String::new();
+    let mut lines = Vec::new();
+    for line in join_continued_lines(&text) {
+        let line = line.trim();
+        if line.is_empty() || line.starts_with(['#', ';']) {
+            continue;
+        }
+        if line.starts_with('[') {
+            section = match parse_header(line) {
+                Some(name) => name.to_ascii_lowercase(),
+                None => {
+                    lines.push(ConfigLine::Unclear(line.to_owned()));
+                    line.to_owned()
+                }
+            };
+            continue;
+        }
+        let (key, value) = line.split_once('=').unwrap_or((line, "true"));
+        let (key, value) = (key.trim().to_ascii_lowercase(), value.trim().to_owned());
+        lines.push(ConfigLine::Setting { section: section.clone(), key, value });
+    }
+    lines
+}
+
+/// A backslash at the end of a line goes on with the next. Such a line is left with it in its middle, and
+/// is harmless under no key whose value counts.
+fn join_continued_lines(text: &str) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    let mut is_continued = false;
+    for line in text.lines() {
+        match lines.last_mut().filter(|_| is_continued) {
+            Some(last) => last.push_str(line),
+            None => lines.push(line.to_owned()),
+        }
+        is_continued = line.ends_with('\\');
+    }
+    lines
+}
+
+/// The section, if nothing stands behind it: git takes a key on the same line.
+fn parse_header(line: &str) -> Option<&str> {
+    let inner = line.strip_prefix('[')?.strip_suffix(']')?;
+    let end = inner.find(|c: char| !c.is_ascii_alphanumeric() && c != '-').unwrap_or(inner.len());
+    let (name, rest) = inner.split_at(end);
+    if rest.is_empty() {
+        return Some(name);
+    }
+    let quoted = rest.trim_start_matches([' ', '\t']).strip_prefix('"')?.strip_suffix('"')?;
+    (!quoted.contains(['"', '\\', '\n'])).then_some(name)
+}
+
+fn is_harmless(section: &str, key: &str, value: &str) -> bool {
+    let is_switch = ["true", "false", "yes", "no", "on", "off", "1", "0"]
+        .contains(&value.to_ascii_lowercase().as_str());
+    match (section, key) {
+        // The monitor that comes with git, or none.
+        ("core", "fsmonitor") => is_switch,
+        ("core", "worktree") => is_path_below(value),
+        ("remote" | "submodule", "url") | ("remote", "pushurl") => is_plain_address(value),
+        ("submodule", "update") => ["checkout", "rebase", "merge", "none"].contains(&value),
+        _ => HARMLESS.iter().any(|(name, keys)| {
+            *name == section && (keys.is_empty() || keys.contains(&key)) && !value.ends_with('\\')
+        }),
+    }
+}
+
+/// A submodule's own directory says so where its files are.
+fn is_path_below(value: &str) -> bool {
+    !value.starts_with(['/', '~', '"']) && !value.contains('\\')
+}
+
+/// An address, and not the name of a transport with a command behind it, nor an option.
+fn is_plain_address(value: &str) -> bool {
+    !value.contains("::") && !value.starts_with('-') && !value.contains(['\\', '"'])
+}
+
+/// What `clone`, `init`, `remote`, `branch` and `submodule` write, and switches. A section without keys is
+/// harmless as a whole.
+const HARMLESS: &[(&str, &[&str])] = &[
+    (
+        "core",
+        &[
+            "repositoryformatversion",
+            "filemode",
+            "bare",
+            "logallrefupdates",
+            "ignorecase",
+            "precomposeunicode",
+            "symlinks",
+            "autocrlf",
+            "eol",
+            "safecrlf",
+            "compression",
+            "preloadindex",
+            "sparsecheckout",
+            "sparsecheckoutcone",
+            "untrackedcache",
+            "abbrev",
+            "quotepath",
+            "whitespace",
+            "longpaths",
+            "sharedrepository",
+            "commitgraph",
+            "multipackindex",
+        ],
+    ),
+    ("extensions", &[]),
+    ("remote", &["fetch", "push", "tagopt", "prune", "mirror", "promisor", "partialclonefilter"]),
+    ("branch", &["remote", "merge", "rebase", "pushremote", "description", "autosetupmerge"]),
+    ("submodule", &["active", "branch", "ignore", "shallow", "fetchrecursesubmodules", "recurse"]),
+    ("user", &["name", "email", "useconfigonly"]),
+    ("author", &["name", "email"]),
+    ("committer", &["name", "email"]),
+    ("advice", &[]),
+    ("color", &[]),
+    ("column", &[]),
+    ("gc", &["auto", "autodetach", "autopacklimit", "pruneexpire", "reflogexpire"]),
+    ("pack", &["threads", "windowmemory", "usebitmaps", "writebitmaphashcache"]),
+    ("index", &["version", "threads", "sparse"]),
+    ("feature", &[]),
+    ("init", &["defaultbranch"]),
+    ("fetch", &["prune", "prunetags", "parallel", "recursesubmodules"]),
+    ("pull", &["rebase", "ff"]),
+    ("push", &["default", "autosetupremote", "followtags"]),
+    ("merge", &["conflictstyle", "ff"]),
+    ("rebase", &["autostash", "autosquash"]),
+    ("commit", &["verbose", "cleanup"]),
+    ("diff", &["renames", "algorithm", "mnemonicprefix", "colormoved"]),
+    ("log", &["date", "decorate", "follow"]),
+    ("status", &["short", "branch", "showuntrackedfiles"]),
+    ("rerere", &["enabled", "autoupdate"]),
+    ("lfs", &["repositoryformatversion", "access", "locksverify"]),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::{NamedPlace, list_influential_lines, list_named_places};
+
+    #[test]
+    fn places_are_found_as_they_are_written() {
+        let text =
+            b"[core]\n\thooksPath = .githooks\n[include]\n\tpath = \"../a b\"\n[other]\npath = x\n";
+        let expected =
+            [NamedPlace::Hooks(".githooks".to_owned()), NamedPlace::Include("../a b".to_owned())];
+        assert_eq!(list_named_places(text), expected);
+    }
+
+    #[test]
+    fn what_git_writes_itself_is_harmless() {
+        let text = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n\
+            \tlogallrefupdates = true\n[remote \"origin\"]\n\turl = https://example.org/a.git\n\
+            \tfetch = +refs/heads/*:refs/remotes/origin/*\n[branch \"main\"]\r\n\tremote = origin\n\
+            \tmerge = refs/heads/main\n# a remark\n[submodule \"a/b\"]\n\tactive = true\n\
+            \turl = git@example.org:a.git\n[user]\n\temail = a@example.org\n\
+            [core]\n\tworktree = ../../../sub\n\tfsmonitor = true\n";
+        assert!(list_influential_lines(text.as_bytes()).is_empty());
+        assert!(list_influential_lines(b"").is_empty());
+    }
+
+    #[test]
+    fn whatever_else_is_listed() {
+        for text in [
+            "[core]\n\tfsmonitor = ./evil\n",
+            "[core] fsmonitor = ./evil\n",
+            "[CORE]\nFsMonitor=./evil\n",
+            "[core \"]\"]\nx = 1\n[core]\nfsmonitor = \"./evil\"\n",
+            "[core]\n\thooksPath = .\n",
+            "[core]\n\tsshCommand = evil\n",
+            "[core.x]\n\tbare = true\n",
+            "[include]\n\tpath = evil\n",
+            "[includeIf \"gitdir:/\"]\n\tpath = evil\n",
+            "[alias]\n\tst = !evil\n",
+            "[filter \"x\"]\n\tclean = evil\n",
+            "[diff \"x\"]\n\ttextconv = evil\n",
+            "[diff]\n\texternal = evil\n",
+            "[remote \"o\"]\n\turl = ext::sh -c evil\n",
+            "[remote \"o\"]\n\turl = a\\\n::evil\n",
+            "[remote \"o\"]\n\tuploadpack = evil\n",
+            "[submodule \"s\"]\n\tupdate = !evil\n",
+            "[core]\n\tworktree = /home/u\n",
+            "[credential]\n\thelper = evil\n",
+            "[gpg]\n\tprogram = evil\n",
+            "\u{feff}[core]\n\tbare = false\n",
+            "no section\n",
+        ] {
+            assert!(!list_influential_lines(text.as_bytes()).is_empty(), "{text}");
+        }
+    }
+}
