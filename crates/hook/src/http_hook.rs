@@ -7,8 +7,7 @@ use std::sync::OnceLock;
 
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Url};
-use rustls::{ClientConfig, RootCertStore};
-use windlass_tool::http_client::with_trusted_certificates;
+use windlass_tool::http_client::{client_builder_for, is_loopback};
 
 use crate::raw_hook_output::{HookCompletion, RawHookOutput};
 
@@ -152,40 +151,25 @@ fn matches_url_pattern(pattern: &str, text: &str) -> bool {
 }
 
 fn build_client(url: &Url) -> Result<Client, String> {
-    // An embedding program may have installed a provider of its own; then that one is used.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let builder = Client::builder()
-        .redirect(reqwest::redirect::Policy::none())
-        .referer(false)
-        .pool_max_idle_per_host(0);
-    let built = match url.scheme() {
-        "http" => {
-            // Nothing is encrypted, so no certificate has to be looked for.
-            let no_roots = ClientConfig::builder()
-                .with_root_certificates(RootCertStore::empty())
-                .with_no_client_auth();
-            // A proxy meant for the world would not find this machine, or the wrong one.
-            let builder = if is_loopback(url) { builder.no_proxy() } else { builder };
-            builder.tls_backend_preconfigured(no_roots).build()
-        }
-        "https" => {
-            static SECURE: OnceLock<Client> = OnceLock::new();
-            if let Some(client) = SECURE.get() {
-                return Ok(client.clone());
-            }
-            with_trusted_certificates(builder).https_only(true).build().inspect(|client| {
-                let _ = SECURE.set(client.clone());
-            })
-        }
-        other => return Err(format!("has an address with `{other}:`; http and https are spoken")),
-    };
-    built.map_err(|error| format!("cannot be asked: {}", root_cause(&error)))
-}
-
-fn is_loopback(url: &Url) -> bool {
-    let host = url.host_str().unwrap_or_default();
-    let address = host.trim_start_matches('[').trim_end_matches(']').parse::<std::net::IpAddr>();
-    host == "localhost" || address.is_ok_and(|address| address.is_loopback())
+    /// Loading certificates takes milliseconds. One client serves all servers of the world: nothing in it is
+    /// about one of them.
+    static SECURE: OnceLock<Client> = OnceLock::new();
+    let scheme = url.scheme();
+    if !matches!(scheme, "http" | "https") {
+        return Err(format!("has an address with `{scheme}:`; http and https are spoken"));
+    }
+    let is_shared = scheme == "https" && !is_loopback(url);
+    if is_shared && let Some(client) = SECURE.get() {
+        return Ok(client.clone());
+    }
+    let client = client_builder_for(url)
+        .pool_max_idle_per_host(0)
+        .build()
+        .map_err(|error| format!("cannot be asked: {}", root_cause(&error)))?;
+    if is_shared {
+        let _ = SECURE.set(client.clone());
+    }
+    Ok(client)
 }
 
 /// The innermost cause, without the address: a query may hold a secret.

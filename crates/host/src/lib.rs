@@ -15,6 +15,5 @@ pub mod line_streams;
 pub mod random;
 pub mod regular_file;
 pub mod signals;
-pub mod similar_name;
 pub mod standard_streams;
 pub mod user_directories;

@@ -53,6 +53,7 @@ pub const PROTECTED_DIRECTORIES: &[&str] = &[
     ".vscode",
     ".idea",
     ".husky",
+    ".githooks",
     ".cargo",
     ".devcontainer",
     ".yarn",

@@ -42,6 +42,11 @@ impl ExportedVariables {
         )
     }
 
+    /// Takes over what another command changed since.
+    pub(crate) fn extend(&mut self, later: Self) {
+        self.0.extend(later.0);
+    }
+
     pub(crate) fn apply_to(&self, base: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {
         let mut environment: Vec<_> =
             base.iter().filter(|(name, _)| !self.0.contains_key(name)).cloned().collect();

@@ -1,14 +1,17 @@
 //! What every HTTP client of ours has in common: certificates that the user trusts besides those of the
-//! system, and a limit on connecting that a stop of this process does not use up.
+//! system, no redirects unless asked for, and a limit on connecting that a stop of this process does not use up.
 
 use std::error::Error;
 use std::io;
+use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::OnceLock;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use reqwest::{Certificate, ClientBuilder};
+use reqwest::redirect::Policy;
+use reqwest::{Certificate, Client, ClientBuilder, Url};
+use rustls::{ClientConfig, RootCertStore};
 use tower_layer::Layer;
 use tower_service::Service;
 
@@ -28,6 +31,37 @@ pub fn trust_certificates(pem: &[u8]) -> Result<(), String> {
     }
     let _ = EXTRA_CERTIFICATES.set(certificates);
     Ok(())
+}
+
+/// The beginning of a client for one server: no redirects, no referrer, no proxy to this machine. It speaks TLS if
+/// the address does, and loads certificates, which takes milliseconds, only then.
+pub fn client_builder_for(url: &Url) -> ClientBuilder {
+    install_crypto_provider();
+    let mut builder = Client::builder().redirect(Policy::none()).referer(false);
+    if is_loopback(url) {
+        // A proxy meant for the world would not find this machine, or the wrong one.
+        builder = builder.no_proxy();
+    }
+    if url.scheme() == "https" {
+        return with_trusted_certificates(builder).https_only(true);
+    }
+    let no_roots = ClientConfig::builder()
+        .with_root_certificates(RootCertStore::empty())
+        .with_no_client_auth();
+    builder.tls_backend_preconfigured(no_roots)
+}
+
+/// Chooses what TLS computes with, once per process.
+pub fn install_crypto_provider() {
+    // Fails if an embedding program has chosen before; then its choice is used.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+}
+
+#[must_use]
+pub fn is_loopback(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default();
+    let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+    host == "localhost" || address.is_ok_and(|address| address.is_loopback())
 }
 
 /// Lets a client trust what the system and the user trust. For clients that speak TLS.

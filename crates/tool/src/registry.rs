@@ -188,8 +188,10 @@ impl ToolRegistry {
 
     fn explain_unknown_tool(&self, name: &str) -> String {
         let names = || self.names();
+        // Names of tools are short; one from outside may have any length.
+        let asked: String = name.to_lowercase().chars().take(NAME_LETTERS_MAX).collect();
         let nearest = names()
-            .map(|known| (edit_distance(&known.to_lowercase(), &name.to_lowercase()), known))
+            .map(|known| (strsim::levenshtein(&known.to_lowercase(), &asked), known))
             .filter(|(far, known)| *far <= known.len().div_ceil(3))
             .min_by_key(|(far, _)| *far);
         match nearest {
@@ -208,20 +210,4 @@ impl std::fmt::Debug for ToolRegistry {
     }
 }
 
-/// Letters to change, add or drop to make one name of the other. Names are short; a name of any
-/// length from outside is cut first.
-fn edit_distance(known: &str, wanted: &str) -> usize {
-    const LETTERS_MAX: usize = 128;
-    let wanted: Vec<char> = wanted.chars().take(LETTERS_MAX).collect();
-    let mut row: Vec<usize> = (0..=wanted.len()).collect();
-    for (i, a) in known.chars().take(LETTERS_MAX).enumerate() {
-        let mut next = vec![i + 1];
-        for ((b, above), diagonal) in wanted.iter().zip(row.iter().skip(1)).zip(row.iter()) {
-            let left = next.last().copied().unwrap_or(0);
-            let change = diagonal + usize::from(a != *b);
-            next.push(change.min(above + 1).min(left + 1));
-        }
-        row = next;
-    }
-    row.last().copied().unwrap_or(0)
-}
+const NAME_LETTERS_MAX: usize = 128;

@@ -11,7 +11,25 @@ use crate::lock::lock;
 #[derive(Debug)]
 pub struct ShellState {
     directory: Mutex<PathBuf>,
-    exported_variables: Mutex<ExportedVariables>,
+    exported_variables: Mutex<CarriedVariables>,
+}
+
+/// A command in a sandbox needs no yes, so what it exports must not steer one that leaves the sandbox
+/// with a yes: the user would not see that another program runs.
+#[derive(Debug, Default)]
+struct CarriedVariables {
+    inside: ExportedVariables,
+    /// Exported by commands outside of the sandbox alone.
+    outside: ExportedVariables,
+}
+
+/// Where a command runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CommandSide {
+    /// In the session's sandbox, or in a session without one.
+    Inside,
+    /// Outside of the session's sandbox.
+    Outside,
 }
 
 impl ShellState {
@@ -32,17 +50,36 @@ impl ShellState {
     /// that was unset.
     #[must_use]
     pub fn exported_variables(&self) -> Vec<(OsString, Option<OsString>)> {
-        lock(&self.exported_variables).to_list()
+        lock(&self.exported_variables).inside.to_list()
     }
 
-    pub(crate) fn set_exported_variables(&self, exported: ExportedVariables) {
-        *lock(&self.exported_variables) = exported;
+    /// Takes over what a command on this side left that was started with this environment.
+    pub(crate) fn set_exported_variables(
+        &self,
+        base: &[(OsString, OsString)],
+        left: &[(OsString, OsString)],
+        side: CommandSide,
+    ) {
+        let mut carried = lock(&self.exported_variables);
+        match side {
+            CommandSide::Inside => carried.inside = ExportedVariables::diff(base, left),
+            CommandSide::Outside => {
+                let before = carried.outside.apply_to(base);
+                carried.inside.extend(ExportedVariables::diff(&before, left));
+                carried.outside = ExportedVariables::diff(base, left);
+            }
+        }
     }
 
     pub(crate) fn build_environment(
         &self,
         base: &[(OsString, OsString)],
+        side: CommandSide,
     ) -> Vec<(OsString, OsString)> {
-        lock(&self.exported_variables).apply_to(base)
+        let carried = lock(&self.exported_variables);
+        match side {
+            CommandSide::Inside => carried.inside.apply_to(base),
+            CommandSide::Outside => carried.outside.apply_to(base),
+        }
     }
 }

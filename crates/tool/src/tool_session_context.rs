@@ -7,7 +7,6 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use crate::background::BackgroundTasks;
-use crate::environment::ExportedVariables;
 use crate::file::FileContext;
 use crate::hidden_path_set::HiddenPathSet;
 use crate::limits::ToolLimits;
@@ -15,7 +14,7 @@ use crate::model_state::ModelState;
 use crate::network_access::NetworkAccess;
 use crate::process::ProcessContext;
 use crate::secrets::Secrets;
-use crate::shell_state::ShellState;
+use crate::shell_state::{CommandSide, ShellState};
 
 /// What all calls of one session share.
 #[derive(Debug)]
@@ -97,14 +96,14 @@ impl ToolSessionContext {
         Ok(subagent)
     }
 
-    /// The environment of the next child: the configured one with what the shell has exported.
-    pub(crate) fn build_child_environment(&self) -> Vec<(OsString, OsString)> {
-        self.shell.build_environment(&self.processes.environment)
+    /// The environment of the next child on this side: the configured one with what the shell has exported.
+    pub(crate) fn build_child_environment(&self, side: CommandSide) -> Vec<(OsString, OsString)> {
+        self.shell.build_environment(&self.processes.environment, side)
     }
 
-    /// Carries over the environment a shell ended with that was started with the configured one.
+    /// Carries over the environment a shell ended with that was started with the configured one, in the
+    /// session's sandbox if it has one.
     pub fn set_exported_variables(&self, left: &[(OsString, OsString)]) {
-        let exported = ExportedVariables::diff(&self.processes.environment, left);
-        self.shell.set_exported_variables(exported);
+        self.shell.set_exported_variables(&self.processes.environment, left, CommandSide::Inside);
     }
 }

@@ -30,6 +30,8 @@ pub(crate) struct ShellWord {
     pub(crate) is_split: bool,
     /// It stands for a variable, and every text that variable is given is listed.
     pub(crate) is_choice: bool,
+    /// What fits its pattern is divided into words once more: it stands for a variable without quotes.
+    pub(crate) is_divided_again: bool,
     /// It begins with a home directory.
     pub(crate) is_home: bool,
 }

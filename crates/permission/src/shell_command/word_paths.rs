@@ -49,6 +49,11 @@ pub(crate) fn may_leave_workspace(
                 let is_fine = |resolved: &ResolvedPath| {
                     roots.is_inside(resolved) && resolved.entry != PathEntry::Special
                 };
+                // A name with a blank in it becomes several, and one with a star becomes others.
+                let becomes_others = |path| becomes_others(path, &word.text, directories);
+                if word.is_divided_again && paths.iter().any(becomes_others) {
+                    return true;
+                }
                 // Where nothing fits, the shell leaves the pattern as it is.
                 let is_literal = paths.is_empty()
                     && roots
@@ -79,6 +84,20 @@ pub(crate) fn may_leave_workspace(
             !is_fine && !is_harmless_device(&resolved.spelled)
         }),
     })
+}
+
+/// Does the shell make other words of what fits this pattern, where it stands without quotes?
+fn becomes_others(
+    resolved: &ResolvedPath,
+    pattern: &str,
+    directories: &PossibleDirectories,
+) -> bool {
+    let path = resolved.spelled.as_path();
+    let from_here =
+        directories.as_slice().iter().find_map(|directory| path.strip_prefix(directory).ok());
+    let written = if pattern.starts_with('/') { path } else { from_here.unwrap_or(path) };
+    let is_active = |c: char| c.is_whitespace() || matches!(c, '*' | '?' | '[' | '\\');
+    written.to_string_lossy().contains(is_active)
 }
 
 /// What a pattern of the shell stands for.

@@ -13,6 +13,7 @@ use windlass_permission::shell_command::may_walk_directories;
 use super::confined_environment::{confine_environment, neutralize_git};
 use super::launch::HeldProgramsRequest;
 use super::process_confinement::{PrivateDirectory, find_hidden_files, may_start_git};
+use crate::shell_state::CommandSide;
 use crate::tool_session_context::ToolSessionContext;
 
 /// A line with the words in it, and where what they need lies.
@@ -42,7 +43,7 @@ pub(crate) async fn hold_programs(
     let directory = PrivateDirectory::create(processes).map_err(broken)?;
     let temporary = directory.path().join("tmp");
     std::fs::create_dir(&temporary).map_err(broken)?;
-    let before = context.build_child_environment();
+    let before = context.build_child_environment(CommandSide::Inside);
     let mut after = before.clone();
     confine_environment(&mut after, &temporary);
     if may_start_git(command) {

@@ -60,7 +60,9 @@ impl<'t> SyntaxWalker<'t, '_> {
         let name = inner.strip_prefix("${").and_then(|name| name.strip_suffix('}'));
         let name = name.or_else(|| inner.strip_prefix('$'))?;
         let values = self.variables.values.get(name)?;
-        let is_whole = |value: &String| is_quoted || !value.contains(' ');
+        // Without quotes a value is divided at blanks, and is a pattern once more.
+        let is_whole =
+            |value: &String| is_quoted || !value.contains(|c: char| c.is_whitespace() || c == '\\');
         if !values.iter().all(is_whole) || values.iter().any(String::is_empty) {
             return None;
         }
@@ -68,11 +70,11 @@ impl<'t> SyntaxWalker<'t, '_> {
         let word = |value: &String| {
             let letter = |letter| WordUnit::Letter { letter, is_quoted: false };
             let units: Vec<WordUnit> = value.chars().map(letter).collect();
-            let word = match value.contains(['*', '?']) {
+            let word = match value.contains(['*', '?']) || !is_quoted && value.contains('[') {
                 true => expand_words(&units)?.pop()?,
                 false => ShellWord::literal(value),
             };
-            Some(ShellWord { is_choice: true, ..word })
+            Some(ShellWord { is_choice: true, is_divided_again: !is_quoted, ..word })
         };
         values.iter().map(word).collect()
     }

@@ -24,10 +24,11 @@ use crate::process::{
     SuperviseOutputOptions, hold_programs, spawn_with_retry,
 };
 use crate::process_output::OutputSpill;
+use crate::shell_state::CommandSide;
 use crate::tool::ToolCallContext;
 use crate::tool_session_context::ToolSessionContext;
 use crate::typed_tool::{ToolDescription, TypedTool, TypedToolFuture, TypedToolResult};
-use shell_state_capture::ShellStateCapture;
+use shell_state_capture::{ShellStateCapture, find_side};
 
 #[derive(Debug)]
 pub(crate) struct BashTool {
@@ -92,8 +93,7 @@ impl BashTool {
         }
         let confinement = ProcessConfinement::prepare(call.confinement, context)?;
         let shell_state =
-            ShellStateCapture::prepare(context, &confinement, &input.command, words.as_deref())
-                .await?;
+            ShellStateCapture::prepare(context, &confinement, &input, words.as_deref()).await?;
         let confinement =
             confinement.neutralize_git(&input.command, &shell_state.directory, context).await?;
         let limit = match input.timeout {
@@ -131,7 +131,7 @@ impl BashTool {
             },
             handover: None,
         };
-        let environment = build_environment(&call);
+        let environment = build_environment(&call, shell_state.side);
         let not_started = |error| process::explain_spawn_failure(&error, &shell.program);
         let trial = match input.dry_run {
             true => Some(trial::begin(context, &program.confinement).await?),
@@ -197,7 +197,7 @@ impl BashTool {
             program: &program,
             command: &input.command,
             timeout: limit,
-            environment: &build_environment(call),
+            environment: &build_environment(call, find_side(context, call.confinement, input)),
             processes: &context.processes,
             limits: &context.limits,
             secrets: &context.secrets,
@@ -257,8 +257,8 @@ fn take_held_line(
 }
 
 /// The environment of the command: the session's, and the call's place in a trace.
-fn build_environment(call: &ToolCallContext) -> Vec<(OsString, OsString)> {
-    let mut environment = call.tool_context.build_child_environment();
+fn build_environment(call: &ToolCallContext, side: CommandSide) -> Vec<(OsString, OsString)> {
+    let mut environment = call.tool_context.build_child_environment(side);
     if let Some(trace) = &call.trace_context {
         trace.apply_to(&mut environment);
     }

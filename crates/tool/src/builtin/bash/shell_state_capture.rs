@@ -11,10 +11,13 @@ use std::io::Read;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
-use windlass_permission::Confinement;
+use windlass_permission::{Confinement, is_excluded_from_sandbox};
 
 use crate::process::{ProcessConfinement, is_changed_by_confinement, may_hold_token};
+use crate::shell_state::CommandSide;
 use crate::tool_session_context::ToolSessionContext;
+
+use super::BashInput;
 
 /// A directory and all exported variables; more is not carried over.
 const REPORT_BYTES_MAX: u64 = 256 * 1024;
@@ -23,6 +26,7 @@ const REPORT_BYTES_MAX: u64 = 256 * 1024;
 #[derive(Debug)]
 pub(super) struct ShellStateCapture {
     pub(super) directory: PathBuf,
+    pub(super) side: CommandSide,
     report_path: Option<PathBuf>,
     /// The command line, where only variables that it names are carried over.
     naming: Option<String>,
@@ -33,14 +37,15 @@ impl ShellStateCapture {
     pub(super) async fn prepare(
         context: &ToolSessionContext,
         confinement: &ProcessConfinement,
-        command: &str,
+        input: &BashInput,
         words: Option<&[String]>,
     ) -> Result<Self, String> {
         let mut capture = Self::in_current_directory(context)?;
+        capture.side = find_side(context, confinement.kind, input);
         if confinement.kind != Confinement::Unconfined {
             // A program that it starts may write the report too, and later commands must not be
             // steered by one that was not asked about.
-            capture.naming = Some(command.to_owned());
+            capture.naming = Some(input.command.clone());
         }
         if may_change_shell_state(words) {
             capture.report_path = match &confinement.private_directory {
@@ -72,7 +77,7 @@ impl ShellStateCapture {
             directory.clone_from(root);
             context.shell.set_directory(directory.clone());
         }
-        Ok(Self { directory, report_path: None, naming: None, note })
+        Ok(Self { directory, side: CommandSide::Inside, report_path: None, naming: None, note })
     }
 
     pub(super) fn wrap_script(&self, command: &str, is_bash: bool) -> String {
@@ -108,15 +113,16 @@ impl ShellStateCapture {
         let Some(mut report) = ShellExitReport::read_and_remove(file) else {
             return self.note;
         };
-        if let (Some(command), Some(variables)) = (&self.naming, &mut report.variables) {
-            keep_named_changes(variables, command, &context.build_child_environment());
+        if let Some(variables) = &mut report.variables {
+            let before = context.build_child_environment(self.side);
+            if let Some(command) = &self.naming {
+                keep_named_changes(variables, command, &before);
+            }
+            if context.processes.launcher.is_some() {
+                restore_tokens(variables, &before);
+            }
         }
-        if let (true, Some(variables)) =
-            (context.processes.launcher.is_some(), &mut report.variables)
-        {
-            restore_tokens(variables, &context.build_child_environment());
-        }
-        let too_much = report.apply_variables(context).err();
+        let too_much = report.apply_variables(context, self.side).err();
         self.change_directory(report.directory, context).or(too_much)
     }
 
@@ -144,6 +150,22 @@ impl ShellStateCapture {
             ended.display(),
             context.files.cwd.display()
         ))
+    }
+}
+
+/// Does the command leave the session's sandbox?
+pub(super) fn find_side(
+    context: &ToolSessionContext,
+    held_to: Confinement,
+    input: &BashInput,
+) -> CommandSide {
+    let outside = &context.processes.unsandboxed_commands;
+    let may_leave =
+        input.dangerously_disable_sandbox || is_excluded_from_sandbox(outside, &input.command);
+    let has_sandbox = context.processes.launcher.is_some();
+    match has_sandbox && may_leave && held_to == Confinement::Unconfined {
+        true => CommandSide::Outside,
+        false => CommandSide::Inside,
     }
 }
 
@@ -277,7 +299,11 @@ impl ShellExitReport {
         Some(Self { directory: path.is_absolute().then_some(path), variables, is_cut })
     }
 
-    fn apply_variables(&self, context: &ToolSessionContext) -> Result<(), String> {
+    fn apply_variables(
+        &self,
+        context: &ToolSessionContext,
+        side: CommandSide,
+    ) -> Result<(), String> {
         if self.is_cut {
             return Err(format!(
                 "The exported variables have more than {REPORT_BYTES_MAX} bytes; the next command \
@@ -285,7 +311,8 @@ impl ShellExitReport {
             ));
         }
         if let Some(variables) = &self.variables {
-            context.set_exported_variables(variables);
+            let base = &context.processes.environment;
+            context.shell.set_exported_variables(base, variables, side);
         }
         Ok(())
     }

@@ -14,7 +14,9 @@ use reqwest::redirect::Policy;
 use reqwest::{Client, Response, Url};
 use rustls::{ClientConfig, RootCertStore};
 
-use crate::http_client::{with_connect_limit, with_trusted_certificates};
+use crate::http_client::{
+    install_crypto_provider, is_loopback, with_connect_limit, with_trusted_certificates,
+};
 use crate::network_access::NetworkAccess;
 
 const REDIRECTS_MAX: usize = 10;
@@ -88,8 +90,7 @@ pub(super) async fn fetch(start: Url, network: NetworkAccess) -> Result<WebFetch
 }
 
 fn build_client(start: &Url, network: NetworkAccess) -> Result<Client, String> {
-    // An embedding program may have installed a provider of its own; then that one is used.
-    let _ = rustls::crypto::ring::default_provider().install_default();
+    install_crypto_provider();
     let mut headers = HeaderMap::new();
     let accept = "text/markdown, text/html;q=0.9, text/plain;q=0.8, */*;q=0.1";
     headers.insert(ACCEPT, HeaderValue::from_static(accept));
@@ -115,15 +116,6 @@ fn build_client(start: &Url, network: NetworkAccess) -> Result<Client, String> {
         builder = with_trusted_certificates(builder);
     }
     builder.build().map_err(|error| format!("No HTTP client: {error}."))
-}
-
-fn is_loopback(url: &Url) -> bool {
-    match url.host() {
-        Some(url::Host::Ipv4(address)) => address.is_loopback(),
-        Some(url::Host::Ipv6(address)) => address.is_loopback(),
-        Some(url::Host::Domain(name)) => name == "localhost",
-        None => false,
-    }
 }
 
 /// A host that is an address never reaches the resolver.
