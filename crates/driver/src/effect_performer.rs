@@ -14,7 +14,7 @@ use windlass_permission::Policy;
 use windlass_tool::{CallLimits, TaskLists, ToolRegistry, ToolSessionContext};
 use windlass_vocabulary::{
     AttachmentKind, AttemptId, Chore, Delta, FailureKind, Json, Millis, ModelFailure, ModelRequest,
-    Notice, PermissionAnswer, PermissionQuestion, Ticket,
+    Notice, PermissionAnswer, PermissionQuestion, Ticket, Usage,
 };
 
 use crate::attachment::AttachmentSources;
@@ -28,7 +28,6 @@ use crate::model::summary_call;
 use crate::notices::NoticeSender;
 use crate::panic_guard::catch_panic;
 use crate::permission_prompts::PermissionPrompts;
-use crate::session_journal::durability::DurabilityGate;
 use crate::snapshot::SnapshotRecorder;
 use crate::spill_writer::SpillWriter;
 use crate::tool::past_task_lists::rebuild_task_lists;
@@ -115,7 +114,7 @@ impl EffectPerformer {
                 if let Some(snapshots) = &self.snapshots {
                     snapshots.warm_up();
                 }
-                self.call_model(request, conditions.gate);
+                self.call_model(request, conditions);
             }
             Effect::CancelModel { attempt } => {
                 if let Some(call) = self.attempts.remove(&attempt) {
@@ -134,7 +133,7 @@ impl EffectPerformer {
                 self.hooks.run_hooks(ticket, point, subject, policy);
             }
             Effect::Summarize { ticket, request } => {
-                self.summarize(ticket, request, conditions.gate);
+                self.summarize(ticket, request, conditions);
             }
             Effect::Spill { name, text } => self.spills.write(name, text),
             Effect::Keep { chore, text } => self.save_chore(chore, text),
@@ -278,11 +277,15 @@ impl EffectPerformer {
         }
     }
 
-    fn call_model(&mut self, request: Box<ModelRequest>, gate: DurabilityGate) {
+    fn call_model(&mut self, request: Box<ModelRequest>, conditions: StartConditions) {
+        let StartConditions { gate, budget, .. } = conditions;
         let attempt = request.attempt;
         let model = Arc::clone(&self.model);
         let events = self.events.clone();
         let call = self.tasks.spawn(async move {
+            if let Err(failure) = budget.wait().await {
+                return send_event(&events, Event::ModelFailed { attempt, failure }).await;
+            }
             let report = |event| send_event(&events, event);
             if let Err(words) = catch_panic(model.run_attempt(&request, gate, report)).await {
                 let failure = ModelFailure::new(
@@ -295,12 +298,23 @@ impl EffectPerformer {
         self.track_attempt(attempt, call);
     }
 
-    fn summarize(&mut self, ticket: Ticket, request: Box<ModelRequest>, gate: DurabilityGate) {
+    fn summarize(
+        &mut self,
+        ticket: Ticket,
+        request: Box<ModelRequest>,
+        conditions: StartConditions,
+    ) {
+        let StartConditions { gate, budget, .. } = conditions;
         let attempt = request.attempt;
         let model = Arc::clone(&self.model);
         let events = self.events.clone();
         let call = self.tasks.spawn(async move {
-            let event = summary_call::summarize(&model, ticket, &request, gate).await;
+            let event = match budget.wait().await {
+                Ok(()) => summary_call::summarize(&model, ticket, &request, gate).await,
+                Err(failure) => {
+                    Event::SummaryEnded { ticket, result: Err(failure), usage: Usage::default() }
+                }
+            };
             let _ = events.send(event).await;
         });
         self.track_attempt(attempt, call);

@@ -100,6 +100,7 @@ mod session_loop;
 mod session_settings;
 pub mod session_store;
 mod session_watch;
+mod shared_budget;
 pub mod snapshot;
 mod spill_writer;
 mod subagent;

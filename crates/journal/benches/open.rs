@@ -85,7 +85,7 @@ fn measure(case: &Case, is_measured: bool) -> f64 {
         let began = Instant::now();
         let first = std::thread::scope(|scope| {
             let (trace, path, settings) = (&trace, &path, &settings);
-            scope.spawn(move || trace_session(path, settings, trace).unwrap());
+            scope.spawn(move || drop(trace_session(path, settings, trace).unwrap()));
             while lock_trace(trace).items.len() < messages.min(200) {
                 std::thread::yield_now();
             }

@@ -139,33 +139,12 @@ pub(crate) fn fold_entries(
 }
 
 fn fold_visited(
-    mut reader: JournalReader,
+    reader: JournalReader,
     settings: &Settings,
     visitor: impl ReplayVisitor,
 ) -> Result<(FoldedJournal, JournalReader), JournalError> {
-    let mut folding = FoldProgress {
-        state: State::new(settings),
-        settings: Arc::new(settings.clone()),
-        is_begun: false,
-        damages: Vec::new(),
-        realigner: Realigner::default(),
-        visitor,
-    };
-    let mut is_at_end = false;
-    for _ in 0..SINGLE_THREADED_ENTRIES {
-        match reader.next_entry()? {
-            Some(entry) => {
-                folding = folding.apply_entry((reader.line_place(), entry), reader.path())?;
-            }
-            None => {
-                is_at_end = true;
-                break;
-            }
-        }
-    }
-    if !is_at_end {
-        (folding, reader) = fold_with_reader_thread(folding, reader)?;
-    }
+    let GrowingReplay { folding, reader } =
+        GrowingReplay::new(reader, settings, visitor).advanced()?;
     let FoldProgress { state, settings, damages, .. } = folding;
     let folded = FoldedJournal {
         state,
@@ -176,6 +155,52 @@ fn fold_visited(
         damages,
     };
     Ok((folded, reader))
+}
+
+/// A replay that can go on when its journal has grown.
+pub(crate) struct GrowingReplay<V> {
+    folding: FoldProgress<V>,
+    reader: JournalReader,
+}
+
+impl<V: ReplayVisitor> GrowingReplay<V> {
+    pub(crate) fn new(reader: JournalReader, settings: &Settings, visitor: V) -> Self {
+        let folding = FoldProgress {
+            state: State::new(settings),
+            settings: Arc::new(settings.clone()),
+            is_begun: false,
+            damages: Vec::new(),
+            realigner: Realigner::default(),
+            visitor,
+        };
+        Self { folding, reader }
+    }
+
+    /// Replays what there is now.
+    pub(crate) fn advanced(self) -> Result<Self, JournalError> {
+        let Self { mut folding, mut reader } = self;
+        for _ in 0..SINGLE_THREADED_ENTRIES {
+            let Some(entry) = reader.next_entry()? else { return Ok(Self { folding, reader }) };
+            folding = folding.apply_entry((reader.line_place(), entry), reader.path())?;
+        }
+        let (folding, reader) = fold_with_reader_thread(folding, reader)?;
+        Ok(Self { folding, reader })
+    }
+
+    /// The number of the last record.
+    pub(crate) fn seq(&self) -> u64 {
+        self.reader.seq()
+    }
+
+    /// Damaged lines that are named.
+    pub(crate) fn damage_count(&self) -> usize {
+        self.folding.damages.len()
+    }
+
+    /// Whether the reader stands behind a whole line of the last file, so that it finds what is added.
+    pub(crate) fn can_go_on(&self) -> bool {
+        self.reader.can_go_on()
+    }
 }
 
 type PlacedEntry = (LinePlace, Result<JournalEntry, LineDamage>);

@@ -257,6 +257,15 @@ impl JournalReader {
         self.seq
     }
 
+    /// Whether what is added to the last file from here on would be read: the reader stands behind a whole
+    /// line, and nothing was looked at ahead or given up.
+    #[must_use]
+    pub fn can_go_on(&self) -> bool {
+        let is_at_line_end = self.lines.torn_bytes == 0 && self.end.is_none();
+        let has_no_more = self.later.is_empty() && self.ahead.is_empty() && self.ready.is_empty();
+        is_at_line_end && has_no_more && self.last_wanted == u64::MAX
+    }
+
     /// The newest claim so far.
     #[must_use]
     pub fn epoch(&self) -> u64 {

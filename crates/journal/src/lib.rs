@@ -37,6 +37,7 @@ mod segment;
 pub mod session_catalogue;
 pub mod session_facts;
 pub mod session_trace;
+pub mod shared_budget;
 pub mod snapshot_store;
 pub mod store;
 pub mod transcript;
@@ -63,12 +64,14 @@ pub use record::{
 pub use rescue::{KnownConversation, RescuedSession, rescue_session};
 pub use rewind::{is_rewound, rewind, rewind_locked};
 pub use scrub::scrub;
+pub use segment::find_journal_files;
 pub use session_catalogue::{
     LastRun, ListedSession, SessionCatalogue, SessionSummary, SessionTrash, TrashedSession,
     is_being_written, read_last_run,
 };
 pub use session_facts::{SessionFacts, read_session_facts};
-pub use session_trace::{SessionTrace, trace_session};
+pub use session_trace::{JournalTracer, SessionTrace, trace_session};
+pub use shared_budget::{BudgetClaimOutcome, BudgetShare, SharedBudgetFile};
 pub use snapshot_store::{SnapshotLimits, SnapshotStore};
 pub use store::{ClaimedSession, FileJournalStore, JournalStore};
 pub use transcript::{Transcriber, TranscriptFile};

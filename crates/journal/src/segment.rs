@@ -6,7 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::disk::{DiskOpenMode, JournalDisk};
+use crate::disk::{DiskOpenMode, JournalDisk, RealDisk};
 use crate::error::JournalError;
 use crate::line_reader::JournalLineReader;
 use crate::record::{JournalHead, JournalLine, RecordGroup};
@@ -30,6 +30,13 @@ pub(crate) fn find_later_segments(disk: &dyn JournalDisk, first: &Path) -> Vec<(
         .map(|number| (number, segment_path(first, number)))
         .take_while(|(_, path)| disk.exists(path))
         .collect()
+}
+
+/// Every file of a journal, in order.
+#[must_use]
+pub fn find_journal_files(first: &Path) -> Vec<PathBuf> {
+    let later = find_later_segments(&RealDisk, first).into_iter().map(|(_, path)| path);
+    std::iter::once(first.to_owned()).chain(later).collect()
 }
 
 /// The last record that counts in the files before this one. A file in which nothing can be read

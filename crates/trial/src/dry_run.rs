@@ -5,10 +5,13 @@ use std::ffi::OsString;
 use std::io::{IsTerminal as _, Write as _};
 
 use windlass_assembly::directories::working_directory;
-use windlass_assembly::session::trials::{open_workspace, trial_config};
+use windlass_assembly::options::SessionOptions;
+use windlass_assembly::session::trials::{
+    TrialSession, build_access, open_workspace, trial_config,
+};
 use windlass_driver::rewind::OverwriteChoice;
 use windlass_driver::snapshot::SharedWorkspace;
-use windlass_driver::trial::Trial;
+use windlass_driver::trial::{Trial, TrialConfig};
 use windlass_host::child_command;
 use windlass_host::command_error::CommandError;
 use windlass_host::environment::EnvLookup;
@@ -22,8 +25,10 @@ use crate::preview_report::{render_preview, summarize_preview};
 use crate::trial_process::{build_command, end_trial, trial_name};
 
 /// How a dry run was asked for.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct DryRunOptions {
+    /// Which session runs.
+    pub session: SessionOptions,
     /// Standard output is text for people, so the diff is printed there.
     pub prints_text: bool,
     /// Apply the changes if the run ends well.
@@ -38,8 +43,10 @@ pub async fn run(
 ) -> Result<Exit, CommandError> {
     let directory = working_directory()?;
     let shared = open_workspace(&directory, lookup)?;
-    let mut trial = begin_trial(&shared, "run", lookup)?;
-    let command = build_command(&trial, &directory, arguments, lookup);
+    let session = TrialSession::select(&options.session, &directory, lookup)?;
+    let mut trial = begin_trial(&shared, lookup)?;
+    let command = build_access(&session, &trial, &shared, lookup)
+        .and_then(|access| build_command(&trial, &directory, arguments, &access));
     let ended = match command {
         Ok(command) => {
             let mut signals = SignalListener::listen()?;
@@ -56,18 +63,13 @@ pub async fn run(
         }
     };
     end_trial(&mut trial, &shared)?;
-    show_and_apply(options, trial, &shared, exit)
+    show_and_apply(&options, trial, &shared, exit)
 }
 
 /// A trial of this working directory.
-pub(crate) fn begin_trial(
-    shared: &SharedWorkspace,
-    kind: &str,
-    lookup: &impl EnvLookup,
-) -> Result<Trial, CommandError> {
-    let config = trial_config(lookup)
-        .ok_or_else(|| CommandError::failure("there is no place for trials: HOME is not set"))?;
-    let name = format!("{kind}-{}", random::generate_name());
+fn begin_trial(shared: &SharedWorkspace, lookup: &impl EnvLookup) -> Result<Trial, CommandError> {
+    let config = find_config(lookup)?;
+    let name = format!("run-{}", random::generate_name());
     Trial::begin(shared, &config, &name).map_err(|why| {
         CommandError::failure(format!(
             "no dry run here: {why}; `windlass doctor` says what is missing, and \
@@ -76,8 +78,13 @@ pub(crate) fn begin_trial(
     })
 }
 
+pub(crate) fn find_config(lookup: &impl EnvLookup) -> Result<TrialConfig, CommandError> {
+    trial_config(lookup)
+        .ok_or_else(|| CommandError::failure("there is no place for trials: HOME is not set"))
+}
+
 fn show_and_apply(
-    options: DryRunOptions,
+    options: &DryRunOptions,
     trial: Trial,
     shared: &SharedWorkspace,
     exit: Exit,

@@ -1,39 +1,33 @@
 //! A process of ours on a trial.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use windlass_assembly::session::trials::{TRIAL_VARIABLE, session_file};
 use windlass_driver::snapshot::SharedWorkspace;
 use windlass_driver::tool_types::{Secrets, may_hold_token};
-use windlass_driver::trial::Trial;
+use windlass_driver::trial::{Trial, TrialAccess};
 use windlass_host::command_error::CommandError;
-use windlass_host::environment::EnvLookup;
-use windlass_host::user_directories;
 
-/// `windlass` with these arguments, on the trial. It may write its own state besides.
+/// `windlass` with these arguments, on the trial.
 pub(crate) fn build_command(
     trial: &Trial,
     directory: &Path,
     arguments: impl IntoIterator<Item = OsString>,
-    lookup: &impl EnvLookup,
+    access: &TrialAccess,
 ) -> Result<Command, CommandError> {
     let ourselves = std::env::current_exe().map_err(|error| {
         CommandError::failure(format!("the path of this program cannot be found: {error}"))
     })?;
     let mut command = Command::new(ourselves);
-    command.args(arguments).current_dir(directory).env_clear();
-    command.envs(std::env::vars_os()).env(TRIAL_VARIABLE, trial.folder());
-    // A session on trial is a session: its journal and its transcript are kept.
-    let transcripts = user_directories::claude_directory(lookup).map(|own| own.join("projects"));
-    let own = [
-        user_directories::state_directory(lookup),
-        user_directories::cache_directory(lookup),
-        transcripts.filter(|folder| std::fs::create_dir_all(folder).is_ok()),
-    ];
-    let writable: Vec<PathBuf> = own.into_iter().flatten().collect();
-    Ok(trial.wrap_child(&command, &writable))
+    command.args(arguments).env_clear().envs(std::env::vars_os());
+    if let Some(copy) = trial.find_in_copy(directory) {
+        command.current_dir(copy);
+        return Ok(command);
+    }
+    command.current_dir(directory).env(TRIAL_VARIABLE, trial.folder());
+    Ok(trial.wrap_child(&command, access))
 }
 
 /// Everything on the trial has ended: says what it left, and which session ran there.

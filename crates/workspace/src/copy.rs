@@ -10,15 +10,17 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags, fchmod, linkat, mkdirat, opena
 
 use crate::cancel_flag::CancelFlag;
 use crate::digest::{ContentDigest, SnapshotId};
+use crate::disk_hook::DiskHook;
 use crate::error::WorkspaceError;
 use crate::folder_record::{EntryImage, FolderEntry};
 use crate::path_image::{UncoveredPath, UncoveredReason};
 use crate::relative_path::RelativePath;
-use crate::root_folder::{RootFolder, open_child_file, open_child_folder, stat_child};
+use crate::root_folder::{
+    RootFolder, clone_blocks, open_child_file, open_child_folder, stat_child,
+};
 use crate::store::ContentStore;
 
 /// Smaller files are written faster than cloned.
-#[cfg(target_os = "linux")]
 const CLONE_BYTES_MIN: u64 = 64 << 10;
 const OBJECT_DEPTH_MAX: usize = 8;
 
@@ -34,17 +36,25 @@ pub struct CopyReport {
     pub missing: Vec<UncoveredPath>,
 }
 
+/// Where a copy is taken from.
+#[derive(Clone, Copy)]
+pub(crate) struct CopyRequest<'a> {
+    pub(crate) root: &'a RootFolder,
+    pub(crate) store: &'a ContentStore,
+    pub(crate) hook: &'a DiskHook,
+    pub(crate) cancel: &'a CancelFlag,
+}
+
 pub(crate) fn copy_snapshot(
-    root: &RootFolder,
-    store: &ContentStore,
+    request: CopyRequest<'_>,
     snapshot: SnapshotId,
     place: &Path,
-    cancel: &CancelFlag,
 ) -> Result<CopyReport, WorkspaceError> {
+    let CopyRequest { root, store, .. } = request;
     // Asked first, so that an unknown snapshot leaves no folder behind.
     store.read_folder(&snapshot.digest())?;
     let place = prepare_place(root, store, place)?;
-    let mut copy = SnapshotCopier { root, store, cancel, report: CopyReport::default() };
+    let mut copy = SnapshotCopier { request, report: CopyReport::default() };
     let copied = RootFolder::open(&place.path).and_then(|target| {
         let source = root.handle.try_clone().ok();
         copy.copy_folder(&RelativePath::root(), snapshot.digest(), &target.handle, source.as_ref())
@@ -120,9 +130,7 @@ fn prepare_place(
 }
 
 struct SnapshotCopier<'a> {
-    root: &'a RootFolder,
-    store: &'a ContentStore,
-    cancel: &'a CancelFlag,
+    request: CopyRequest<'a>,
     report: CopyReport,
 }
 
@@ -142,8 +150,8 @@ impl SnapshotCopier<'_> {
         target: &OwnedFd,
         source: Option<&OwnedFd>,
     ) -> Result<(), WorkspaceError> {
-        for entry in self.store.read_folder(&record)?.entries {
-            if self.cancel.is_cancelled() {
+        for entry in self.request.store.read_folder(&record)?.entries {
+            if self.request.cancel.is_cancelled() {
                 return Err(WorkspaceError::Cancelled);
             }
             let entry_path = path.join(&entry.name);
@@ -161,6 +169,7 @@ impl SnapshotCopier<'_> {
     ) -> Result<(), WorkspaceError> {
         let failed = |error: io::Error| WorkspaceError::CopyFailed(path.clone(), error);
         let name = entry.name.as_ref();
+        self.request.hook.before("copy entry");
         match &entry.image {
             EntryImage::File { content, size, mode, .. } => {
                 let file = CopyFile { name, content: *content, size: *size, mode: *mode };
@@ -218,7 +227,7 @@ impl SnapshotCopier<'_> {
         match try_clone_file(file, &handle, source) {
             true => self.report.cloned_files += 1,
             false => {
-                let bytes = self.store.read(&file.content)?;
+                let bytes = self.request.store.read(&file.content)?;
                 handle.set_len(0).and_then(|()| handle.write_all(&bytes)).map_err(failed)?;
             }
         }
@@ -235,7 +244,7 @@ impl SnapshotCopier<'_> {
         path: &RelativePath,
         file: &CopyFile<'_>,
     ) -> Result<bool, WorkspaceError> {
-        let bytes = self.store.read(&file.content)?;
+        let bytes = self.request.store.read(&file.content)?;
         let Some(name) = bytes.strip_prefix(b"gitdir: ").map(<[u8]>::trim_ascii_end) else {
             return Ok(false);
         };
@@ -273,12 +282,12 @@ impl SnapshotCopier<'_> {
             if name == b"." || name == b".." {
                 continue;
             }
-            if self.cancel.is_cancelled() {
+            if self.request.cancel.is_cancelled() {
                 return Err(io::ErrorKind::Interrupted.into());
             }
             let Some(stat) = stat_child(source, name)? else { continue };
             match FileType::from_raw_mode(stat.st_mode) {
-                FileType::Directory if stat.st_dev == self.root.device => {
+                FileType::Directory if stat.st_dev == self.request.root.device => {
                     let inner = open_child_folder(source, name)?;
                     self.link_objects(&inner, &target, name, depth + 1)?;
                 }
@@ -301,13 +310,12 @@ fn link_or_copy(source: &OwnedFd, target: &OwnedFd, name: &[u8]) -> io::Result<(
 }
 
 /// Shares the blocks of the file in the tree, if that still has the snapshot's content.
-#[cfg(target_os = "linux")]
 fn try_clone_file(file: &CopyFile<'_>, to: &std::fs::File, source: Option<&OwnedFd>) -> bool {
     use std::io::{Read, Seek};
 
     let Some(source) = source.filter(|_| file.size >= CLONE_BYTES_MIN) else { return false };
-    let Ok(from) = open_child_file(source, file.name) else { return false };
-    if rustix::fs::ioctl_ficlone(to, from).is_err() {
+    let is_cloned = open_child_file(source, file.name).is_ok_and(|from| clone_blocks(to, &from));
+    if !is_cloned {
         return false;
     }
     // What was cloned is checked, not what was there before: it cannot change any more.
@@ -315,9 +323,4 @@ fn try_clone_file(file: &CopyFile<'_>, to: &std::fs::File, source: Option<&Owned
     let mut reader = to;
     let is_read = reader.take(file.size + 1).read_to_end(&mut bytes).is_ok();
     reader.rewind().is_ok() && is_read && ContentDigest::of(&bytes) == file.content
-}
-
-#[cfg(not(target_os = "linux"))]
-fn try_clone_file(_file: &CopyFile<'_>, _to: &std::fs::File, _source: Option<&OwnedFd>) -> bool {
-    false
 }

@@ -13,6 +13,7 @@ mod disk_hook;
 mod error;
 mod folder_record;
 mod git_index;
+mod held_objects;
 mod look;
 mod options;
 mod overlay;
@@ -31,7 +32,9 @@ pub use digest::{ContentDigest, SnapshotId};
 pub use error::{PackProblem, WorkspaceError};
 pub use look::SnapshotReport;
 pub use options::{LookDepth, WorkspaceLimits, WorkspaceOptions};
-pub use overlay::{OverlayMove, OverlayMoveKind, OverlayPlan, OverlayReport, OverlayTrial};
+pub use overlay::{
+    OverlayMove, OverlayMoveKind, OverlayPlan, OverlayReport, OverlayTrial, TrialFiles,
+};
 pub use pack::{PackOptions, PackReport};
 pub use path_image::{PathChange, PathImage, UncoveredPath, UncoveredReason, UncoveredStamp};
 pub use relative_path::RelativePath;

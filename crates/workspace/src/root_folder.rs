@@ -66,6 +66,40 @@ impl RootFolder {
         }
         Ok(folder)
     }
+
+    /// Opens a folder that is not below the root.
+    pub(crate) fn open_plain(path: &Path) -> io::Result<OwnedFd> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        Ok(rustix::fs::open(path, flags, Mode::empty())?)
+    }
+
+    /// Everything written below it so far is on the disk when this returns.
+    pub(crate) fn sync_file_system(&self) -> Result<(), WorkspaceError> {
+        sync_file_system_of(&self.handle)
+            .map_err(|error| WorkspaceError::disk("write", &self.path, error))
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn sync_file_system_of(folder: &OwnedFd) -> io::Result<()> {
+    Ok(rustix::fs::syncfs(folder)?)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn sync_file_system_of(_folder: &OwnedFd) -> io::Result<()> {
+    rustix::fs::sync();
+    Ok(())
+}
+
+/// Shares the blocks of a whole file, where the file system can.
+#[cfg(target_os = "linux")]
+pub(crate) fn clone_blocks(to: &File, from: &File) -> bool {
+    rustix::fs::ioctl_ficlone(to, from).is_ok()
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn clone_blocks(_to: &File, _from: &File) -> bool {
+    false
 }
 
 #[cfg(target_os = "linux")]

@@ -6,14 +6,16 @@ use std::sync::Arc;
 
 use crate::cancel_flag::CancelFlag;
 use crate::change::{collect_live, collect_uncovered, compare_snapshots, list_uncovered};
-use crate::copy::{CopyReport, copy_snapshot};
+use crate::copy::{CopyReport, CopyRequest, copy_snapshot};
 use crate::digest::{ContentDigest, SnapshotId};
 use crate::disk_hook::DiskHook;
 use crate::error::WorkspaceError;
+use crate::held_objects::{HeldObjects, forget_lost, measure_lost, take_objects};
 use crate::look::{CachedFolder, SnapshotReport, WalkSettings, load_cache, look, save_cache};
 use crate::options::{LookDepth, WorkspaceOptions};
 use crate::overlay::{
-    CarryOver, OverlayPlan, OverlayReport, OverlayTrial, UncoveredSets, UpperFolder, carry_over,
+    CarryOver, OverlayPlan, OverlayReport, OverlayTrial, TrialFiles, UncoveredSets, UpperFolder,
+    carry_over, plan_copied,
 };
 use crate::pack::{PackOptions, PackReport, pack_snapshot, unpack_snapshot};
 use crate::path_image::{PathChange, PathImage, UncoveredPath};
@@ -37,6 +39,7 @@ pub struct Workspace {
     looked_at_losses: Option<u64>,
     /// File systems whose times cannot be relied on: every look reads every file.
     has_poor_times: bool,
+    held_objects: HeldObjects,
     hook: DiskHook,
 }
 
@@ -60,6 +63,7 @@ impl Workspace {
         let store = ContentStore::open(store, &options.limits, &hook)?;
         let cache = load_cache(&store.folder().join(CACHE_NAME), &root, options.is_overlay);
         let has_poor_times = has_poor_times(&root);
+        let held_objects = HeldObjects::new(store.folder());
         let is_cache_saved = cache.is_some() || options.is_overlay;
         Ok(Self {
             root,
@@ -69,6 +73,7 @@ impl Workspace {
             is_cache_saved,
             looked_at_losses: None,
             has_poor_times,
+            held_objects,
             hook,
         })
     }
@@ -105,8 +110,13 @@ impl Workspace {
         self.cache = Some(result.cache);
         self.is_cache_saved = self.options.is_overlay;
         self.looked_at_losses = Some(losses);
-        if is_first && !self.options.is_overlay {
-            self.save_cache();
+        if !self.options.is_overlay {
+            for objects in &result.git_objects {
+                self.held_objects.hold(&self.root, objects);
+            }
+            if is_first {
+                self.save_cache();
+            }
         }
         Ok(result.report)
     }
@@ -178,11 +188,26 @@ impl Workspace {
         consent: &RestoreConsent,
         cancel: &CancelFlag,
     ) -> Result<RestoreReport, WorkspaceError> {
-        let _lock = RestoreLock::acquire(self.store.folder())?;
-        if self.has_unfinished_restore() {
-            return Err(WorkspaceError::UnfinishedRestore);
-        }
+        let _lock = self.lock_restore()?;
         self.follow_root()?;
+        self.carry_out_locked(plan, consent, cancel)
+    }
+
+    /// One process at a time goes back, and nothing new begins before what a crash cut off is finished.
+    fn lock_restore(&self) -> Result<RestoreLock, WorkspaceError> {
+        let lock = RestoreLock::acquire(self.store.folder())?;
+        match self.has_unfinished_restore() {
+            true => Err(WorkspaceError::UnfinishedRestore),
+            false => Ok(lock),
+        }
+    }
+
+    fn carry_out_locked(
+        &mut self,
+        plan: &RestorePlan,
+        consent: &RestoreConsent,
+        cancel: &CancelFlag,
+    ) -> Result<RestoreReport, WorkspaceError> {
         let mut report = carry_out(&self.restore_site(), plan, consent, cancel)?;
         self.look_after(&mut report);
         Ok(report)
@@ -200,11 +225,18 @@ impl Workspace {
     ) -> Result<OverlayPlan, WorkspaceError> {
         // Going from the trial's end to its beginning would be ours; so is the way there.
         let mut restore = self.plan(trial.after, &[(trial.after, trial.before)], cancel)?;
+        let upper = match &trial.files {
+            TrialFiles::Overlay(upper) => upper,
+            TrialFiles::Copy(_) => {
+                plan_copied(&self.store, trial, &mut restore.steps)?;
+                return Ok(OverlayPlan { restore, moves: Vec::new() });
+            }
+        };
         let uncovered = UncoveredSets {
             before: collect_uncovered(&self.store, trial.before)?,
             after: collect_uncovered(&self.store, trial.after)?,
         };
-        let upper = UpperFolder::read(&trial.upper, &self.root, &uncovered, trial.began)?;
+        let upper = UpperFolder::read(upper, &self.root, &uncovered, trial.began)?;
         restore.steps.retain(|step| {
             let is_moved = matches!(step.target, PathImage::Uncovered { .. })
                 || uncovered.before.contains(&step.path) && step.target == PathImage::Absent;
@@ -225,17 +257,23 @@ impl Workspace {
         consent: &RestoreConsent,
         cancel: &CancelFlag,
     ) -> Result<OverlayReport, WorkspaceError> {
+        // Before the first file is put: where another process goes back, nothing is begun.
+        let _lock = self.lock_restore()?;
         self.follow_root()?;
-        let request = CarryOver {
-            root: &self.root,
-            upper: &trial.upper,
-            began: trial.began,
-            consent,
-            hook: &self.hook,
-        };
         // First, because git's objects must be there before the refs that name them.
-        let not_moved = carry_over(&request, &plan.moves);
-        let restore = self.carry_out(&plan.restore, consent, cancel)?;
+        let not_moved = match &trial.files {
+            TrialFiles::Overlay(upper) => {
+                let began = trial.began;
+                let (root, hook) = (&self.root, &self.hook);
+                carry_over(&CarryOver { root, upper, began, consent, hook }, &plan.moves)
+            }
+            TrialFiles::Copy(copy) => {
+                let paths = plan.restore.steps.iter().map(|step| &step.path);
+                take_objects(&self.root, copy, paths);
+                Vec::new()
+            }
+        };
+        let restore = self.carry_out_locked(&plan.restore, consent, cancel)?;
         Ok(OverlayReport { restore, not_moved })
     }
 
@@ -298,7 +336,9 @@ impl Workspace {
         place: &Path,
         cancel: &CancelFlag,
     ) -> Result<CopyReport, WorkspaceError> {
-        copy_snapshot(&self.root, &self.store, snapshot, place, cancel)
+        let request =
+            CopyRequest { root: &self.root, store: &self.store, hook: &self.hook, cancel };
+        copy_snapshot(request, snapshot, place)
     }
 
     /// Writes a snapshot as one stream, without ignored files and without git's own state.
@@ -333,12 +373,14 @@ impl Workspace {
         }
         let digests = collect_live(&self.store, live)?;
         let trash = crate::restore::empty_trash(&self.store, live);
+        forget_lost(self.store.folder(), !live.is_empty());
         Ok(self.store.forget(&digests)? + trash)
     }
 
     #[must_use]
     pub fn usage(&self) -> StoreUsage {
-        self.store.usage()
+        let usage = self.store.usage();
+        StoreUsage { bytes: usage.bytes + measure_lost(self.store.folder()), ..usage }
     }
 
     /// For tests: called before every operation that changes the disk.

@@ -10,17 +10,15 @@
 use std::collections::HashMap;
 use std::error::Error;
 use std::io;
-use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use reqwest::header::{ACCEPT_ENCODING, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Url};
-use rustls::{ClientConfig, RootCertStore};
 use tokio::task::spawn_blocking;
 use windlass_dialect::{Credential, Dialect};
-use windlass_tool::http_client::{with_connect_limit, with_trusted_certificates};
+use windlass_tool::http_client::{client_builder_for, is_loopback, with_connect_limit};
 use windlass_vocabulary::{FailureKind, ModelFailure, RequestSource};
 
 use super::endpoint::RENEWAL_MAX;
@@ -175,32 +173,11 @@ impl HttpEndpoint {
 }
 
 fn build_client(base: &Url, connect: Duration) -> Result<Client, reqwest::Error> {
-    // An embedding program may have installed a provider of its own; then that one is used.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let builder = Client::builder()
-        .redirect(reqwest::redirect::Policy::none())
-        .referer(false)
+    let builder = client_builder_for(base)
         .tcp_nodelay(true)
         .tcp_keepalive(Duration::from_secs(60))
         .pool_max_idle_per_host(POOL_IDLE_MAX);
-    let mut builder = with_connect_limit(builder, connect);
-    if is_loopback(base) {
-        // A proxy meant for the world would not find this machine, or the wrong one.
-        builder = builder.no_proxy();
-    }
-    if base.scheme() == "https" {
-        return with_trusted_certificates(builder).https_only(true).build();
-    }
-    let no_roots = ClientConfig::builder()
-        .with_root_certificates(RootCertStore::empty())
-        .with_no_client_auth();
-    builder.tls_backend_preconfigured(no_roots).build()
-}
-
-fn is_loopback(base: &Url) -> bool {
-    let host = base.host_str().unwrap_or_default();
-    let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
-    host == "localhost" || address.is_ok_and(|address| address.is_loopback())
+    with_connect_limit(builder, connect).build()
 }
 
 fn parse_base_url(text: &str) -> Result<Url, SessionStartError> {

@@ -169,23 +169,33 @@ pub fn rewind(
     Ok(files)
 }
 
-/// Were the snapshots of this moment given up, for room or for their age? Then what commands changed since
-/// cannot be taken back. Blocks.
+/// Which calls since this moment cannot be taken back, because snapshots around them were given up, for room
+/// or for their age? Blocks.
 #[must_use]
-pub fn are_snapshots_given_up(
+pub fn list_given_up_calls(
     kept: &SnapshotStore,
     workspace: &SharedWorkspace,
     to_record: u64,
-) -> bool {
+) -> Vec<String> {
     let spans = kept.find_spans_after(to_record);
-    workspace.members().any(|member| {
-        let first = spans.iter().find(|span| span.root == member.root());
-        let Some(target) = first.and_then(|span| span.from.parse::<SnapshotId>().ok()) else {
-            return false;
-        };
-        let found = member.run(|workspace| Ok(workspace.has_snapshot(target)));
-        matches!(found, Ok(Some(false)))
-    })
+    let mut calls = Vec::new();
+    for member in workspace.members() {
+        let own = spans.iter().filter(|span| span.root == member.root());
+        let lost = member.run(|workspace| {
+            let is_lost =
+                |id: &String| id.parse::<SnapshotId>().is_ok_and(|id| !workspace.has_snapshot(id));
+            Ok(own.filter(|span| is_lost(&span.from) || span.to.as_ref().is_some_and(is_lost)))
+                .map(|lost| lost.cloned().collect::<Vec<SnapshotSpan>>())
+        });
+        for span in lost.ok().flatten().unwrap_or_default() {
+            match span.calls.is_empty() {
+                true => calls.push("work in the background".to_owned()),
+                false => calls.extend(span.calls),
+            }
+        }
+    }
+    calls.dedup();
+    calls
 }
 
 /// Takes back the last rewind of files, or says what that would change.

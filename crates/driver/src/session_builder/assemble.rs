@@ -33,6 +33,7 @@ use crate::session_loop::{
     self, LoopInbox, LoopLifecycle, LoopOverrides, LoopRewind, LoopWaiters, SessionLoop,
 };
 use crate::session_watch::SessionWatch;
+use crate::shared_budget::SharedBudget;
 use crate::snapshot::{ChangeNotices, RecorderThread, SharedWorkspace, SnapshotRecorder};
 use crate::subagent::{
     AgentTool, NestedSessionFactory, ParentSession, SubagentConfig, agent_workspace,
@@ -98,19 +99,19 @@ impl SessionBuilder {
             notice_sender: notice_sender.clone(),
             events: event_sender,
         });
-        if let Some(leftover_worktrees) = leftover_worktrees.filter(|found| !found.is_empty()) {
-            let sender = notice_sender.clone();
-            performer
-                .spawn_detached(agent_workspace::clean_up_leftovers(leftover_worktrees, sender));
-        }
+        spawn_worktree_clean_up(&mut performer, leftover_worktrees, &notice_sender);
         let (command_sender, commands) = mpsc::channel(session_loop::COMMANDS_MAX);
         let (waiting_sender, waiting_prompts) = watch::channel(0);
         let spending = nesting.tree.spending;
+        let settings = reduce_budget(settings, spent_before_rewind);
+        let limit = settings.budget.budget_max;
+        let shared_budget = SharedBudget::start(record.shared_budget, &state.ledger, limit);
         let session_loop = SessionLoop {
             spending: SpendingRecorder::new(&state, spending.clone()),
+            shared_budget,
             performer: performer.with_task_lists(&state),
             state,
-            settings: reduce_budget(settings, spent_before_rewind),
+            settings,
             journal,
             transcript,
             nested_questions: nesting.tree.questions,
@@ -373,6 +374,18 @@ pub(crate) struct AssembledSession {
     pub(crate) waiting_prompts: watch::Receiver<usize>,
     pub(crate) spending: ModelSpending,
     pub(crate) client_questions: Arc<ClientQuestions>,
+}
+
+/// What agents of an earlier process left is removed beside the session, if nothing in it would be lost.
+fn spawn_worktree_clean_up(
+    performer: &mut EffectPerformer,
+    leftovers: Option<Vec<PathBuf>>,
+    notice_sender: &NoticeSender,
+) {
+    if let Some(leftovers) = leftovers.filter(|found| !found.is_empty()) {
+        let cleaning = agent_workspace::clean_up_leftovers(leftovers, notice_sender.clone());
+        performer.spawn_detached(cleaning);
+    }
 }
 
 /// The settings, with less to spend: what the conversation went back from was paid for all the same.

@@ -328,6 +328,14 @@ impl SessionBuilder {
         self
     }
 
+    /// Draws on a budget that several sessions share, kept in this file, beside the session's own limit.
+    /// `session` tells it apart there.
+    #[must_use]
+    pub fn shared_budget(mut self, path: impl Into<PathBuf>, session: impl Into<String>) -> Self {
+        self.record.shared_budget = Some((path.into(), session.into()));
+        self
+    }
+
     /// Takes snapshots of the working directory around calls that may change files, so that what
     /// commands do can be taken back too. Needs a journal.
     #[must_use]

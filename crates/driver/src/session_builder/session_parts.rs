@@ -75,6 +75,7 @@ pub(super) struct SessionRecord {
     pub(super) snapshots: Option<SnapshotConfig>,
     pub(super) added_snapshots: Vec<(PathBuf, SnapshotConfig)>,
     pub(super) trials: Option<TrialConfig>,
+    pub(super) shared_budget: Option<(PathBuf, String)>,
     pub(super) resumes_run: bool,
 }
 
@@ -87,6 +88,7 @@ impl Default for SessionRecord {
             snapshots: None,
             added_snapshots: Vec::new(),
             trials: None,
+            shared_budget: None,
             resumes_run: false,
         }
     }

@@ -23,7 +23,7 @@ use windlass_engine::revival::{Revival, revival};
 use windlass_engine::{Effect, Event, Interrupt, Settings, State, Step, step};
 use windlass_hook::HookSet;
 use windlass_journal::JournalNote;
-use windlass_vocabulary::{Chore, EffectClass, ModelFacts};
+use windlass_vocabulary::{Chore, EffectClass, MicroUsd, ModelFacts};
 
 use crate::clock;
 use crate::effect_performer::EffectPerformer;
@@ -37,6 +37,7 @@ use crate::session_command::{RewindRequest, SessionCommand};
 use crate::session_end_reason::SessionEndReason;
 use crate::session_journal::journal_notes::effect_class;
 use crate::session_journal::{DecidedStep, SessionJournal};
+use crate::shared_budget::SharedBudget;
 use crate::snapshot::SnapshotRecorder;
 use crate::tool::StartConditions;
 use crate::transcript_writer::{SessionTranscriptWriter, TitleSource};
@@ -58,6 +59,7 @@ enum LoopStep {
 pub(crate) struct SessionLoop {
     pub(crate) state: State,
     pub(crate) spending: SpendingRecorder,
+    pub(crate) shared_budget: Option<SharedBudget>,
     pub(crate) settings: Arc<Settings>,
     pub(crate) journal: SessionJournal,
     pub(crate) transcript: SessionTranscriptWriter,
@@ -219,6 +221,11 @@ impl SessionLoop {
                     }
                 },
                 () = self.journal.wait_for_failure() => return LoopStep::DiskFailed,
+                // Before events: one that was refused is decided anew by what is left.
+                limit = wait_for_limit(self.shared_budget.as_mut()) => {
+                    let change = |settings: &mut Settings| settings.budget.budget_max = limit;
+                    return LoopStep::Event(self.change_settings(change));
+                }
                 Some(event) = self.inbox.events.recv() => return LoopStep::Event(event),
                 () = self.performer.wait_for_change(is_ending) => self.notify_drained(),
                 () = sleep_until(until.unwrap_or_else(clock::now)), if until.is_some() => {}
@@ -302,10 +309,14 @@ impl SessionLoop {
     }
 
     fn perform_effects(&mut self, effects: Vec<Effect>) {
+        // What was given back is claimed no longer, also where nothing starts.
+        let budget = self.shared_budget.as_ref().map(|budget| budget.claim(&self.state.ledger));
+        let budget = budget.unwrap_or_default();
         for effect in effects {
             let gate = self.journal.build_gate(&effect, &self.state);
+            let budget = budget.clone();
             let mut conditions =
-                StartConditions { gate, class: EffectClass::Pure, trace_context: None };
+                StartConditions { gate, budget, class: EffectClass::Pure, trace_context: None };
             if let Effect::StartTool { ticket, granted, .. } = &effect {
                 let position = TracePosition::Call(granted.get().id.as_str());
                 let watch = self.performer.notice_sender().watch();
@@ -349,6 +360,13 @@ impl SessionLoop {
         // Bounded by its own deadlines.
         let _ = end_hooks.await;
         self.state
+    }
+}
+
+async fn wait_for_limit(budget: Option<&mut SharedBudget>) -> Option<MicroUsd> {
+    match budget {
+        Some(budget) => budget.wait_for_limit().await,
+        None => std::future::pending().await,
     }
 }
 

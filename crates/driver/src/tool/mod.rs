@@ -31,11 +31,14 @@ use crate::attachment::path_instructions::PathInstructions;
 use crate::clock;
 use crate::hook::SessionHooks;
 use crate::session_journal::durability::DurabilityGate;
+use crate::shared_budget::BudgetGate;
 use crate::snapshot::SnapshotRecorder;
 
 /// What must be so before a call starts, and what it may do then.
 pub(crate) struct StartConditions {
     pub(crate) gate: DurabilityGate,
+    /// Opens when what the call may spend is set aside.
+    pub(crate) budget: BudgetGate,
     pub(crate) class: EffectClass,
     pub(crate) trace_context: Option<TraceContext>,
 }
@@ -43,7 +46,8 @@ pub(crate) struct StartConditions {
 impl StartConditions {
     /// For what starts no call.
     pub(crate) fn none() -> Self {
-        Self { gate: DurabilityGate::open(), class: EffectClass::Pure, trace_context: None }
+        let (gate, budget) = (DurabilityGate::open(), BudgetGate::default());
+        Self { gate, budget, class: EffectClass::Pure, trace_context: None }
     }
 }
 
@@ -112,6 +116,7 @@ impl ToolRunner {
             held_words: granted.held_words().to_vec(),
             trace_context: conditions.trace_context,
         };
+        let has_allowance = call_context.call_limits.allowance.is_some();
         let registry = Arc::clone(&self.registry);
         let events = self.events.clone();
         let told = Arc::clone(&self.context_reporter);
@@ -121,7 +126,8 @@ impl ToolRunner {
         let mode = call_context.call_limits.policy.mode;
         let called_off = call_context.cancel.clone();
         let call = granted.get().id.clone();
-        let StartConditions { gate, class, .. } = conditions;
+        let StartConditions { gate, budget, class, .. } = conditions;
+        let budget = if has_allowance { budget } else { BudgetGate::default() };
         let snapshots = self.snapshots.clone().filter(|_| class != EffectClass::Pure);
         self.running.spawn(async move {
             let looked_at = async {
@@ -130,6 +136,12 @@ impl ToolRunner {
             };
             let (is_durable, running) = tokio::join!(gate.wait(), looked_at);
             if !is_durable {
+                return ticket;
+            }
+            if let Err(refused) = budget.wait().await {
+                let words = format!("Not started: {}.", refused.message);
+                let outcome = ToolOutcome { is_error: true, ..ToolOutcome::from_text(words) };
+                let _ = events.send(Event::ToolEnded { ticket, outcome }).await;
                 return ticket;
             }
             let begun = clock::now();

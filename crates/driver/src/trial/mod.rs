@@ -28,7 +28,7 @@ pub use trial_accept::{AcceptedTrial, OutsideChange, TrialError, TrialPreview};
 pub use trial_look::run_trial_look;
 use trial_record::TrialRecord;
 
-use crate::snapshot::SharedWorkspace;
+use crate::snapshot::{SharedWorkspace, SnapshotConfig, copy_snapshot};
 
 /// How trials are made.
 #[derive(Clone, Debug)]
@@ -41,6 +41,17 @@ pub struct TrialConfig {
     pub folder: PathBuf,
     /// Folders that programs on trial may write: the host's temporary ones.
     pub writable: Vec<PathBuf>,
+}
+
+/// What a program on trial may write besides the directory.
+#[derive(Clone, Debug, Default)]
+pub struct TrialAccess {
+    /// Folders and files.
+    pub writable: Vec<PathBuf>,
+    /// Folders in which it may make something, and may change nothing that is there already.
+    pub shared_folders: Vec<PathBuf>,
+    /// What is there already and its own: names that begin so.
+    pub own_name: Option<String>,
 }
 
 /// One trial.
@@ -64,24 +75,8 @@ impl Trial {
         config: &TrialConfig,
         name: &str,
     ) -> Result<Self, String> {
-        let root = shared.resolved_root();
-        let mut builder = fs::DirBuilder::new();
-        builder.recursive(true).mode(0o700);
-        // By its real name: a link on the way to it would hide from the checks where it is.
-        let trials = builder.create(&config.folder).and_then(|()| fs::canonicalize(&config.folder));
-        let trials = trials
-            .map_err(|error| format!("{} cannot be made: {error}", config.folder.display()))?;
-        if trials.starts_with(&root) {
-            return Err(format!("trials are kept inside the directory, in {}", trials.display()));
-        }
-        refuse_foreign_owners(&root)?;
-        let folder = trials.join(name);
-        for inner in ["upper", "work"] {
-            builder
-                .create(folder.join(inner))
-                .map_err(|error| format!("{} cannot be made: {error}", folder.display()))?;
-        }
-        let mut begun = Self::look_and_record(shared, config, folder.clone(), root);
+        let folder = make_folder(shared, config, name, &["upper", "work"])?;
+        let mut begun = Self::begin_overlay(shared, config, folder.clone());
         if let Ok(trial) = &begun
             && let Err(why) = trial.mount().check(&config.entry)
         {
@@ -93,18 +88,51 @@ impl Trial {
         begun
     }
 
-    fn look_and_record(
+    /// The same where there can be no overlay: in a copy of the directory as it was at a snapshot, or as it
+    /// is now. Programs must be started in the copy, and nothing holds them there. Blocks.
+    ///
+    /// # Errors
+    ///
+    /// Why there can be none, in words.
+    pub fn begin_in_copy(
+        shared: &SharedWorkspace,
+        config: &TrialConfig,
+        name: &str,
+        snapshot: Option<&str>,
+    ) -> Result<Self, String> {
+        let folder = make_folder(shared, config, name, &[])?;
+        let begun = Self::record(shared, config, folder.clone(), true).and_then(|trial| {
+            copy_snapshot(shared, snapshot, &folder.join(COPY_NAME))?;
+            Ok(trial)
+        });
+        if begun.is_err() {
+            remove_tree(&folder);
+        }
+        begun
+    }
+
+    fn begin_overlay(
         shared: &SharedWorkspace,
         config: &TrialConfig,
         folder: PathBuf,
-        root: PathBuf,
     ) -> Result<Self, String> {
+        let root = shared.resolved_root();
+        refuse_foreign_owners(&root)?;
         // The overlay shows the folder's own mode and owner at the root.
         let mode = fs::metadata(&root).map_err(|error| error.to_string())?.permissions().mode();
         fs::set_permissions(folder.join("upper"), fs::Permissions::from_mode(mode & 0o777))
             .map_err(|error| error.to_string())?;
+        Self::record(shared, config, folder, false)
+    }
+
+    fn record(
+        shared: &SharedWorkspace,
+        config: &TrialConfig,
+        folder: PathBuf,
+        is_copy: bool,
+    ) -> Result<Self, String> {
         // By the clock of the file system: what others change is compared with it.
-        let marked = fs::metadata(folder.join("work")).and_then(|found| found.modified());
+        let marked = fs::metadata(&folder).and_then(|found| found.modified());
         let began = marked.unwrap_or_else(|_| SystemTime::now());
         let looked = shared.run(|workspace| {
             if workspace.has_unfinished_restore() {
@@ -114,7 +142,17 @@ impl Trial {
         });
         let before = looked.map_err(|error| error.to_string())?;
         let before = before.ok_or("no snapshots are kept of this directory")?;
-        let record = TrialRecord { root, before, after: None, began, session: None };
+        let root = shared.resolved_root();
+        let record = TrialRecord {
+            root,
+            before,
+            after: None,
+            began,
+            session: None,
+            is_copy,
+            journal: None,
+            last_record: 0,
+        };
         record.write(&folder)?;
         let lock = fs::File::create(folder.join(LOCK_NAME)).and_then(|file| {
             file.try_lock()?;
@@ -139,8 +177,7 @@ impl Trial {
         let made = made.map_err(|error| format!("{}: {error}", folder.display()));
         let checked = made.and_then(|()| {
             let writable = config.writable.clone();
-            let mount = TrialMount { root, upper, work, writable, ends_with_parent: false };
-            mount.check(&config.entry)
+            build_mount(root, upper, work, writable).check(&config.entry)
         });
         remove_tree(&folder);
         checked
@@ -168,6 +205,26 @@ impl Trial {
     pub fn is_running(&self) -> bool {
         let lock = fs::File::open(self.folder.join(LOCK_NAME));
         lock.is_ok_and(|file| matches!(file.try_lock(), Err(fs::TryLockError::WouldBlock)))
+    }
+
+    /// Where a program on it works that would work in this directory, if the trial is a copy.
+    #[must_use]
+    pub fn find_in_copy(&self, directory: &Path) -> Option<PathBuf> {
+        let directory = directory.canonicalize().ok()?;
+        let inner = directory.strip_prefix(&self.record.root).ok()?;
+        self.record.is_copy.then(|| self.folder.join(COPY_NAME).join(inner))
+    }
+
+    /// What is accepted from a copy can be taken back by the session in this journal, which has so many
+    /// records.
+    ///
+    /// # Errors
+    ///
+    /// When the record cannot be written, in words.
+    pub fn set_journal(&mut self, journal: &Path, last_record: u64) -> Result<(), String> {
+        self.record.journal = Some(journal.to_owned());
+        self.record.last_record = last_record;
+        self.record.write(&self.folder)
     }
 
     /// The directory that is tried.
@@ -209,20 +266,18 @@ impl Trial {
 
     /// The same for a command that ends when the calling thread does.
     #[must_use]
-    pub fn wrap_child(&self, command: &Command, writable: &[PathBuf]) -> Command {
-        let mut mount = TrialMount { ends_with_parent: true, ..self.mount() };
-        mount.writable.extend(writable.iter().cloned());
+    pub fn wrap_child(&self, command: &Command, access: &TrialAccess) -> Command {
+        let mut mount = self.mount();
+        mount.ends_with_parent = true;
+        mount.writable.extend(access.writable.iter().cloned());
+        mount.shared_folders.clone_from(&access.shared_folders);
+        mount.own_name = access.own_name.as_ref().map(OsString::from);
         mount.wrap_command(&self.config.entry, command)
     }
 
     fn mount(&self) -> TrialMount {
-        TrialMount {
-            root: self.record.root.clone(),
-            upper: self.folder.join("upper"),
-            work: self.folder.join("work"),
-            writable: self.config.writable.clone(),
-            ends_with_parent: false,
-        }
+        let [upper, work] = ["upper", "work"].map(|name| self.folder.join(name));
+        build_mount(self.record.root.clone(), upper, work, self.config.writable.clone())
     }
 
     /// Sets the files of the overlay to those of a snapshot, before anything else runs on it. Blocks.
@@ -240,9 +295,26 @@ impl Trial {
     ///
     /// When that fails, in words.
     pub fn capture(&mut self, shared: &SharedWorkspace, secrets: &Secrets) -> Result<(), String> {
-        let after = self.run_look(shared, secrets, None)?;
+        let after = match self.record.is_copy {
+            true => self.look_at_copy(shared, secrets)?,
+            false => self.run_look(shared, secrets, None)?,
+        };
         self.record.after = Some(after);
         self.record.write(&self.folder)
+    }
+
+    fn look_at_copy(
+        &self,
+        shared: &SharedWorkspace,
+        secrets: &Secrets,
+    ) -> Result<SnapshotId, String> {
+        let config = SnapshotConfig { is_overlay: true, ..shared.config().clone() };
+        let copy = SharedWorkspace::new(&self.folder.join(COPY_NAME), config);
+        let copy = copy.with_secrets(secrets.clone());
+        let looked =
+            copy.run(|workspace| Ok(workspace.look(LookDepth::Quick, &CancelFlag::new())?.id));
+        let looked = looked.map_err(|error| error.to_string())?;
+        looked.ok_or_else(|| "no snapshots are kept of this directory".to_owned())
     }
 
     fn run_look(
@@ -262,6 +334,43 @@ impl Trial {
     /// Drops it: nothing of it is left.
     pub fn discard(self) {
         remove_tree(&self.folder);
+    }
+}
+
+/// A folder of this name beside other trials, with folders in it.
+fn make_folder(
+    shared: &SharedWorkspace,
+    config: &TrialConfig,
+    name: &str,
+    inner: &[&str],
+) -> Result<PathBuf, String> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true).mode(0o700);
+    // By its real name: a link on the way to it would hide from the checks where it is.
+    let trials = builder.create(&config.folder).and_then(|()| fs::canonicalize(&config.folder));
+    let trials =
+        trials.map_err(|error| format!("{} cannot be made: {error}", config.folder.display()))?;
+    if trials.starts_with(shared.resolved_root()) {
+        return Err(format!("trials are kept inside the directory, in {}", trials.display()));
+    }
+    let folder = trials.join(name);
+    let mut made = builder.create(&folder);
+    for name in inner {
+        made = made.and_then(|()| builder.create(folder.join(name)));
+    }
+    made.map_err(|error| format!("{} cannot be made: {error}", folder.display()))?;
+    Ok(folder)
+}
+
+fn build_mount(root: PathBuf, upper: PathBuf, work: PathBuf, writable: Vec<PathBuf>) -> TrialMount {
+    TrialMount {
+        root,
+        upper,
+        work,
+        writable,
+        shared_folders: Vec::new(),
+        own_name: None,
+        ends_with_parent: false,
     }
 }
 
@@ -316,6 +425,7 @@ pub fn remove_stale_trials(folder: &Path) -> usize {
 }
 
 const LOCK_NAME: &str = "lock";
+const COPY_NAME: &str = "copy";
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 const COMMAND_AGE_MAX: Duration = DAY;
 const RUN_AGE_MAX: Duration = Duration::from_secs(30 * 24 * 60 * 60);
@@ -324,8 +434,10 @@ const RUN_AGE_MAX: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 fn remove_tree(folder: &Path) {
     open_folders(folder);
     let _ = fs::remove_dir_all(folder);
-    // What a session on it left beside it.
-    let _ = fs::remove_file(folder.with_extension("session"));
+    // What lay beside it for the processes on it.
+    for extension in ["session", "budget"] {
+        let _ = fs::remove_file(folder.with_extension(extension));
+    }
 }
 
 fn open_folders(folder: &Path) {

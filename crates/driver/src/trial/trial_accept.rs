@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use windlass_journal::{Durability, SnapshotLimits, SnapshotStore};
 use windlass_workspace::{
     CancelFlag, OverlayMoveKind, OverlayPlan, OverlayTrial, RelativePath, RestoreConsent,
-    Workspace, WorkspaceError,
+    SnapshotId, TrialFiles, Workspace, WorkspaceError,
 };
 
 use super::Trial;
@@ -94,7 +95,7 @@ impl Trial {
     ) -> Result<AcceptedTrial, TrialError> {
         let trial = self.overlay()?;
         let root = &self.record.root;
-        let (accepted, is_over) = run(shared, |workspace| {
+        let (accepted, is_over, span) = run(shared, |workspace| {
             let plan = plan_trial(workspace, &trial)?;
             let conflicts: Vec<PathBuf> =
                 plan.conflicts().into_iter().map(|path| root.join(path.as_path())).collect();
@@ -120,8 +121,9 @@ impl Trial {
             let left: Vec<PathBuf> = left.map(|path| root.join(path.as_path())).collect();
             let is_over = left.iter().all(|path| conflicts.contains(path));
             let accepted = AcceptedTrial { files: files.saturating_sub(left.len()), left };
-            Ok(Ok((accepted, is_over)))
+            Ok(Ok((accepted, is_over, (report.restore.before, report.restore.after))))
         })??;
+        self.record_span(shared, span)?;
         // What failed, on a full disk for example, is there to be accepted again.
         if is_over {
             super::remove_tree(&self.folder);
@@ -129,11 +131,39 @@ impl Trial {
         Ok(accepted)
     }
 
+    /// What was done in a copy is no part of a session's snapshots; that it was accepted is.
+    fn record_span(
+        &self,
+        shared: &SharedWorkspace,
+        (from, to): (SnapshotId, SnapshotId),
+    ) -> Result<(), TrialError> {
+        let Some(journal) = self.record.journal.as_deref().filter(|_| self.record.is_copy) else {
+            return Ok(());
+        };
+        let recorded = SnapshotStore::open(
+            &SnapshotStore::folder_for(journal),
+            Durability::Synced,
+            SnapshotLimits::default(),
+        )
+        .and_then(|kept| {
+            let (root, record) = (shared.root().to_owned(), self.record.last_record);
+            let number = kept.begin_span(record, root, from.to_string(), false)?;
+            kept.end_span(number, Vec::new(), to.to_string())
+        });
+        let failed = |error: &dyn std::error::Error| TrialError::Snapshots(error.to_string());
+        recorded.map_err(|error| failed(&error))?;
+        shared.register(&SnapshotStore::folder_for(journal)).map_err(|error| failed(&error))?;
+        Ok(())
+    }
+
     fn overlay(&self) -> Result<OverlayTrial, TrialError> {
         Ok(OverlayTrial {
             before: self.record.before,
             after: self.record.after.ok_or(TrialError::NotEnded)?,
-            upper: self.folder.join("upper"),
+            files: match self.record.is_copy {
+                true => TrialFiles::Copy(self.folder.join(super::COPY_NAME)),
+                false => TrialFiles::Overlay(self.folder.join("upper")),
+            },
             began: self.record.began,
         })
     }

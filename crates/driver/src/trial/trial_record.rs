@@ -16,6 +16,12 @@ pub(super) struct TrialRecord {
     pub(super) after: Option<SnapshotId>,
     pub(super) began: SystemTime,
     pub(super) session: Option<String>,
+    /// Work was done in a copy of the root, not on an overlay.
+    pub(super) is_copy: bool,
+    /// The journal of the session that can take back what is accepted from a copy.
+    pub(super) journal: Option<PathBuf>,
+    /// Its last record when the trial ended.
+    pub(super) last_record: u64,
 }
 
 /// The file's own shape: unknown fields are from a later version and are passed over.
@@ -27,6 +33,12 @@ struct RecordFile {
     began_seconds: u64,
     began_nanos: u32,
     session: Option<String>,
+    #[serde(default)]
+    is_copy: bool,
+    #[serde(default)]
+    journal: Option<PathBuf>,
+    #[serde(default)]
+    last_record: u64,
 }
 
 impl TrialRecord {
@@ -39,6 +51,9 @@ impl TrialRecord {
             began_seconds: since.as_secs(),
             began_nanos: since.subsec_nanos(),
             session: self.session.clone(),
+            is_copy: self.is_copy,
+            journal: self.journal.clone(),
+            last_record: self.last_record,
         };
         let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
         let text = serde_json::to_string(&file).map_err(|error| error.to_string())?;
@@ -63,6 +78,9 @@ impl TrialRecord {
             after,
             began: UNIX_EPOCH + Duration::new(file.began_seconds, file.began_nanos),
             session: file.session,
+            is_copy: file.is_copy,
+            journal: file.journal,
+            last_record: file.last_record,
         })
     }
 }

@@ -28,15 +28,10 @@ async fn a_file_that_changed_behind_its_back_is_told_at_the_next_tool_boundary()
     let read = || Says::call("Read", json!({ "file_path": path }));
     // The command stands for an editor: what it does to the file is not seen by the file tools.
     let change = format!("echo second >> {}", path.display());
-    let mut fixture = options
-        .play([
-            read(),
-            Says::call("Bash", json!({ "command": change })),
-            Says::call("Bash", json!({ "command": "true" })),
-            Says::call("Bash", json!({ "command": "true" })),
-            Says::text("seen"),
-        ])
-        .await;
+    // It is looked for beside the turns, on a thread of its own: a busy machine may take several of them.
+    let more = (0..20).map(|turn| Says::call("Bash", json!({ "command": format!("true {turn}") })));
+    let script = [read(), Says::call("Bash", json!({ "command": change }))].into_iter();
+    let mut fixture = options.play(script.chain(more).chain([Says::text("seen")])).await;
     let (ending, received) = fixture.run("read it").await;
     assert_completed(&ending);
     assert_eq!(received.iter().filter(|n| is_attached(AttachmentKind::ChangedFiles)(n)).count(), 1);

@@ -5,8 +5,12 @@
 //! while it is read, so that the beginning of a long journal can be shown at once. Of long texts only the
 //! beginning is kept: [`record_content`] reads the whole of one record.
 
+mod adopted_items;
+mod answer_items;
 mod call_trace;
+mod notice_items;
 pub mod record_content;
+mod request_items;
 mod request_shape;
 pub mod session_moment;
 mod trace_builder;
@@ -23,12 +27,11 @@ use windlass_vocabulary::{
     Ticket, Tokens, ToolCallId, ToolName, Transition, Usage,
 };
 
-use crate::disk::RealDisk;
 use crate::error::JournalError;
-use crate::fold::replay_with_visitor;
+use crate::fold::GrowingReplay;
 use crate::journal_reader::{JournalReader, LinePlace};
 use crate::record::{BilledRow, ClaimHolder, JournalHead};
-use crate::segment;
+use crate::segment::find_journal_files;
 use trace_builder::TraceBuilder;
 
 /// What is known of a session so far.
@@ -293,22 +296,44 @@ impl SessionTrace {
 }
 
 /// Replays a journal into `trace`, which others may read meanwhile. Decided under the settings the journal
-/// holds; one that holds none, under these.
+/// holds; one that holds none, under these. Returns what is needed to go on from there.
 pub fn trace_session(
     journal: &Path,
     settings: &Settings,
     trace: &Arc<Mutex<SessionTrace>>,
-) -> Result<(), JournalError> {
-    let later = segment::find_later_segments(&RealDisk, journal).into_iter().map(|(_, path)| path);
-    lock_trace(trace).files = std::iter::once(journal.to_owned()).chain(later).collect();
+) -> Result<JournalTracer, JournalError> {
+    lock_trace(trace).files = find_journal_files(journal);
     let reader = JournalReader::open(journal)?;
     let builder = TraceBuilder::new(Arc::clone(trace));
-    let folded = replay_with_visitor(reader, settings, builder)?;
-    let mut trace = lock_trace(trace);
-    trace.damaged = folded.damages.len();
-    trace.seq = folded.seq;
-    trace.is_complete = true;
-    Ok(())
+    let replay = GrowingReplay::new(reader, settings, builder);
+    JournalTracer { replay, trace: Arc::clone(trace) }.advance()
+}
+
+/// A trace that can go on when its journal has grown. Holds the whole conversation in memory.
+pub struct JournalTracer {
+    replay: GrowingReplay<TraceBuilder>,
+    trace: Arc<Mutex<SessionTrace>>,
+}
+
+impl JournalTracer {
+    /// Adds what has come since to the trace.
+    pub fn advance(self) -> Result<Self, JournalError> {
+        let Self { replay, trace } = self;
+        let replay = replay.advanced()?;
+        {
+            let mut trace = lock_trace(&trace);
+            trace.damaged = replay.damage_count();
+            trace.seq = replay.seq();
+            trace.is_complete = true;
+        }
+        Ok(Self { replay, trace })
+    }
+
+    /// Whether what is added to the journal's last file would be found.
+    #[must_use]
+    pub fn can_go_on(&self) -> bool {
+        self.replay.can_go_on()
+    }
 }
 
 /// What one replay step broke must not hide what others know.

@@ -3,11 +3,10 @@
 
 use std::path::Path;
 
-use serde_json::{Value, json};
 use windlass_engine::context::inventory;
 use windlass_engine::{Effect, Settings};
 use windlass_vocabulary::context_usage::ContextUsage;
-use windlass_vocabulary::{Message, ModelRequest, Role, ToolSpec, Transition};
+use windlass_vocabulary::{Message, ModelRequest, Role, Transition};
 
 use super::{TracedText, trace_builder};
 use crate::error::JournalError;
@@ -165,12 +164,12 @@ fn describe_note(note: &JournalNote) -> String {
 
 const NOTE_CHARS_MAX: usize = 200;
 
-/// The requests that went out at these records, as JSON. One that is not there is left out.
+/// The requests that went out at these records. One that is not there is left out.
 pub fn read_requests(
     journal: &Path,
     settings: &Settings,
     wanted: &[u64],
-) -> Result<Vec<(u64, Value)>, JournalError> {
+) -> Result<Vec<(u64, ModelRequest)>, JournalError> {
     let mut reader = JournalReader::open(journal)?;
     reader.stop_after(wanted.iter().copied().max().unwrap_or(0));
     let mut found = Vec::new();
@@ -180,7 +179,7 @@ pub fn read_requests(
 
 struct RequestVisitor<'a> {
     wanted: &'a [u64],
-    found: &'a mut Vec<(u64, Value)>,
+    found: &'a mut Vec<(u64, ModelRequest)>,
 }
 
 impl ReplayVisitor for RequestVisitor<'_> {
@@ -190,34 +189,11 @@ impl ReplayVisitor for RequestVisitor<'_> {
         }
         for effect in step.effects {
             if let Effect::CallModel(request) | Effect::Summarize { request, .. } = effect {
-                self.found.push((step.seq, request_to_json(request)));
+                self.found.push((step.seq, ModelRequest::clone(request)));
                 return;
             }
         }
     }
-}
-
-/// A request in the one form that every wire is made from.
-fn request_to_json(request: &ModelRequest) -> Value {
-    let tool = |tool: &ToolSpec| {
-        let schema = serde_json::from_str::<Value>(tool.input_schema.as_str()).unwrap_or_default();
-        json!({"name": tool.name.as_str(), "description": &*tool.description, "input_schema": schema})
-    };
-    let system: Vec<&str> = request.system.iter().map(|part| &**part).collect();
-    let messages: Vec<Value> = request
-        .messages
-        .iter()
-        .map(|message| serde_json::to_value(&**message).unwrap_or_default())
-        .collect();
-    json!({
-        "model": request.model.as_str(),
-        "source": request.source.name(),
-        "output_max": request.output_max.0,
-        "thinking": format!("{:?}", request.thinking),
-        "system": system,
-        "tools": request.tools.iter().map(tool).collect::<Vec<_>>(),
-        "messages": messages,
-    })
 }
 
 const MESSAGES_SHOWN: usize = 50;

@@ -5,45 +5,40 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use windlass_engine::context::inventory;
 use windlass_engine::{Effect, Event, Settings, State};
-use windlass_vocabulary::{
-    AttachmentKind, AttemptId, ContentBlock, Delta, Message, MessageOrigin, ModelName,
-    ModelRequest, Notice, Role, Ticket, Tokens, ToolCallId,
-};
+use windlass_vocabulary::{AttemptId, ContentBlock, Ticket, Tokens, ToolCallId};
 
-use super::call_trace::split_parts;
 use super::request_shape::LastRequest;
 use super::{
-    RequestAnswer, SessionTrace, TraceDetail, TraceItem, TracePlace, TracedCall, TracedContext,
-    TracedMedia, TracedQuestion, TracedRequest, TracedResult, TracedRun, TracedText, lock_trace,
+    SessionTrace, TraceDetail, TraceItem, TracePlace, TracedCall, TracedContext, TracedMedia,
+    TracedQuestion, TracedRun, TracedText, lock_trace,
 };
 use crate::conversation::join_block_texts;
 use crate::fold::{ReplayStep, ReplayVisitor, ReplayedEvent};
 use crate::journal_reader::JournalEntry;
-use crate::record::{JournalNote, JournalRecord, RecordItem};
-use crate::variant_names::{attachment_name, describe_origin, failure_name, hook_point_name};
+use crate::variant_names::failure_name;
 
 pub(super) struct TraceBuilder {
-    trace: Arc<Mutex<SessionTrace>>,
-    run: u32,
-    turn: u32,
-    is_running: bool,
+    pub(super) trace: Arc<Mutex<SessionTrace>>,
+    pub(super) run: u32,
+    pub(super) turn: u32,
+    pub(super) is_running: bool,
     /// Items of calls by the provider's name, and by the ticket they run or are asked about under.
-    calls: BTreeMap<ToolCallId, usize>,
-    tickets: BTreeMap<Ticket, usize>,
+    pub(super) calls: BTreeMap<ToolCallId, usize>,
+    pub(super) tickets: BTreeMap<Ticket, usize>,
     /// Requests by attempt, and side requests by ticket.
-    attempts: BTreeMap<AttemptId, usize>,
-    side_requests: BTreeMap<Ticket, usize>,
+    pub(super) attempts: BTreeMap<AttemptId, usize>,
+    pub(super) side_requests: BTreeMap<Ticket, usize>,
     /// The items of the answer under way.
-    answer_items: Vec<usize>,
+    pub(super) answer_items: Vec<usize>,
     /// The item of the block that is not whole yet.
-    partial: Option<usize>,
-    last_request: LastRequest,
+    pub(super) partial: Option<usize>,
+    pub(super) last_request: LastRequest,
     /// The item of the call that has just arrived.
-    new_call: Option<usize>,
+    pub(super) new_call: Option<usize>,
     /// Of the request that was announced last.
-    estimate: Tokens,
+    pub(super) estimate: Tokens,
     /// The front end that says it does what comes next, and what that is.
-    act: Option<(String, String)>,
+    pub(super) act: Option<(String, String)>,
 }
 
 impl TraceBuilder {
@@ -67,153 +62,12 @@ impl TraceBuilder {
     }
 
     /// Who does this, if it was announced.
-    fn take_actor(&mut self, wanted: &str) -> Option<String> {
+    pub(super) fn take_actor(&mut self, wanted: &str) -> Option<String> {
         self.act.take_if(|(_, act)| act == wanted).map(|(by, _)| by)
     }
 
-    fn place(&self, seq: u64, at: u64) -> TracePlace {
+    pub(super) fn place(&self, seq: u64, at: u64) -> TracePlace {
         TracePlace { seq, at, run: self.run, turn: self.turn }
-    }
-
-    fn take_delta(
-        &mut self,
-        trace: &mut SessionTrace,
-        place: TracePlace,
-        delta: &Delta,
-        state: &State,
-    ) {
-        match delta {
-            Delta::Text(text) => self.grow_partial(trace, place, text, false, state),
-            Delta::Thinking(text) => self.grow_partial(trace, place, text, true, state),
-            Delta::Block(block) => {
-                let partial = self.partial.take();
-                let model = current_model(trace, &self.attempts, state);
-                let detail = match block {
-                    ContentBlock::Text(text) => {
-                        let text = TracedText::new(text, place.seq, ANSWER_BYTES_MAX);
-                        TraceDetail::Answer { text, model }
-                    }
-                    ContentBlock::Thinking(thinking) if !thinking.text.is_empty() => {
-                        let text = TracedText::new(&thinking.text, place.seq, RESULT_BYTES_MAX);
-                        TraceDetail::Thinking { text, model }
-                    }
-                    ContentBlock::Thinking(_)
-                    | ContentBlock::ToolUse(_)
-                    | ContentBlock::ToolResult(_)
-                    | ContentBlock::Media(_)
-                    | ContentBlock::Provider(_) => return,
-                };
-                match partial.and_then(|item| trace.items.get_mut(item)) {
-                    Some(item) => {
-                        item.detail = detail;
-                        item.ended_at = Some(place.at);
-                    }
-                    None => self.push_answer_item(trace, place, detail),
-                }
-            }
-            Delta::Call { call, inspection } => {
-                self.partial = None;
-                let traced = TracedCall::new(call, Some(inspection), state, place.seq);
-                self.calls.insert(call.id.clone(), trace.items.len());
-                self.new_call = Some(trace.items.len());
-                self.push_answer_item(trace, place, TraceDetail::Call(Box::new(traced)));
-            }
-            Delta::CallStarted { .. }
-            | Delta::CallInput(_)
-            | Delta::Usage(_)
-            | Delta::Cleared { .. }
-            | Delta::Raw(_) => {}
-        }
-    }
-
-    /// Two calls of a session may have one name on the wire; the engine gives the later one another.
-    fn rename_new_call(&mut self, trace: &mut SessionTrace, state: &State) {
-        if let Some(item) = self.new_call.take()
-            && let Some(ContentBlock::ToolUse(call)) = state.answer.blocks.last()
-            && let Some(traced) = call_at(trace, item)
-            && traced.id != call.id
-        {
-            traced.id = call.id.clone();
-            self.calls.insert(call.id.clone(), item);
-        }
-    }
-
-    /// A block that is still being written.
-    fn grow_partial(
-        &mut self,
-        trace: &mut SessionTrace,
-        place: TracePlace,
-        piece: &str,
-        is_thinking: bool,
-        state: &State,
-    ) {
-        if let Some(item) = self.partial.and_then(|item| trace.items.get_mut(item))
-            && let TraceDetail::Answer { text, .. } | TraceDetail::Thinking { text, .. } =
-                &mut item.detail
-        {
-            text.bytes += piece.len();
-            let room = ANSWER_BYTES_MAX.saturating_sub(text.text.len());
-            let end = piece.floor_char_boundary(room.min(piece.len()));
-            text.text.push_str(piece.get(..end).unwrap_or_default());
-            return;
-        }
-        let model = current_model(trace, &self.attempts, state);
-        let text = TracedText::new(piece, place.seq, ANSWER_BYTES_MAX);
-        let detail = match is_thinking {
-            true => TraceDetail::Thinking { text, model },
-            false => TraceDetail::Answer { text, model },
-        };
-        self.partial = Some(trace.items.len());
-        self.push_answer_item(trace, place, detail);
-    }
-
-    fn push_answer_item(
-        &mut self,
-        trace: &mut SessionTrace,
-        place: TracePlace,
-        detail: TraceDetail,
-    ) {
-        self.answer_items.push(trace.items.len());
-        push_item(trace, place, detail);
-    }
-
-    fn push_request(
-        &mut self,
-        trace: &mut SessionTrace,
-        place: TracePlace,
-        request: &ModelRequest,
-        estimate: Tokens,
-    ) -> usize {
-        let shape = self.last_request.compare(request, estimate);
-        let index = trace.requests.len();
-        trace.requests.push(TracedRequest {
-            place,
-            item: trace.items.len(),
-            attempt: request.attempt,
-            model: request.model.clone(),
-            source: request.source,
-            shape,
-            answer: RequestAnswer::default(),
-            bill: None,
-        });
-        push_item(trace, place, TraceDetail::Request(index));
-        index
-    }
-
-    fn end_request(
-        &self,
-        trace: &mut SessionTrace,
-        index: Option<usize>,
-        at: u64,
-        end: impl FnOnce(&mut RequestAnswer),
-    ) {
-        let Some(request) = index.and_then(|index| trace.requests.get_mut(index)) else { return };
-        request.answer.ended_at = Some(at);
-        end(&mut request.answer);
-        let item = request.item;
-        if let Some(item) = trace.items.get_mut(item) {
-            item.ended_at = Some(at);
-        }
     }
 
     fn take_step_effect(
@@ -283,91 +137,29 @@ impl TraceBuilder {
         }
     }
 
-    fn take_notice(&mut self, trace: &mut SessionTrace, place: TracePlace, notice: &Notice) {
-        let detail = match notice {
-            Notice::RunStarted => {
-                self.start_run(trace, place);
-                return;
-            }
-            Notice::Continued { transition, turn } => {
-                self.turn = (*turn).max(1);
-                let place = TracePlace { turn: self.turn, ..place };
-                return push_item(trace, place, TraceDetail::Continued(*transition));
-            }
-            Notice::RequestStarted { attempt, input_estimate, .. } => {
-                self.estimate = *input_estimate;
-                let index = self.attempts.get(attempt).copied();
-                if let Some(request) = index.and_then(|index| trace.requests.get_mut(index)) {
-                    request.shape.estimate = *input_estimate;
-                }
-                return;
-            }
-            Notice::ToolDenied { call, why } => {
-                let item = self.calls.get(&call.id).copied();
-                if let Some(call) = item.and_then(|item| call_at(trace, item)) {
-                    call.denied = Some(why.clone());
-                }
-                if let Some(item) = item.and_then(|item| trace.items.get_mut(item)) {
-                    item.ended_at = Some(place.at);
-                }
-                return;
-            }
-            Notice::Retracted { why, .. } => {
-                for item in std::mem::take(&mut self.answer_items) {
-                    if let Some(item) = trace.items.get_mut(item) {
-                        item.is_withdrawn = true;
-                    }
-                }
-                self.partial = None;
-                TraceDetail::Retracted { why: why.clone() }
-            }
-            Notice::Sealed { .. } => TraceDetail::Sealed,
-            Notice::RetryScheduled { failure, attempt, attempts_max, wait } => TraceDetail::Retry {
-                failure: failure.clone(),
-                attempt: *attempt,
-                attempts_max: *attempts_max,
-                wait_millis: wait.0,
-            },
-            Notice::ModelSwitched { from, to, why } => {
-                TraceDetail::Switched { from: from.clone(), to: to.clone(), why: why.clone() }
-            }
-            Notice::Repaired { why } => TraceDetail::Repaired { why: why.clone() },
-            Notice::ContextShrunk { level, freed, losses } => {
-                TraceDetail::Shrunk { level: *level, freed: *freed, losses: losses.clone() }
-            }
-            Notice::HookMessage { point, name, text } => {
-                let name = format!("{} ({name})", hook_point_name(*point));
-                note("hook", name, text, place.seq)
-            }
-            Notice::Warning(text) => note("warning", String::new(), text, place.seq),
-            Notice::MessageAdded(message) => match message_note(message, place.seq) {
-                Some(detail) => detail,
-                None => return,
-            },
-            Notice::AnswerStarted { .. }
-            | Notice::Streamed { .. }
-            | Notice::ToolStarted(_)
-            | Notice::ToolProgressed { .. }
-            | Notice::ToolEnded { .. }
-            | Notice::PermissionAsked { .. }
-            | Notice::PermissionWithdrawn(_)
-            | Notice::Hook(_)
-            | Notice::FilesChanged { .. }
-            | Notice::ToolsLabelled(_)
-            | Notice::SessionTitled(_)
-            | Notice::PromptSuggested(_)
-            | Notice::SideQuestionAnswered(_)
-            | Notice::InputQueued(_)
-            | Notice::Billed { .. }
-            | Notice::MaxTurnsReached { .. }
-            | Notice::SubagentNotice { .. }
-            | Notice::RunEnded(_) => return,
-        };
-        push_item(trace, place, detail);
+    fn take_prompt(
+        &mut self,
+        trace: &mut SessionTrace,
+        place: TracePlace,
+        content: &[ContentBlock],
+    ) {
+        let seq = place.seq;
+        let text = TracedText::new(&join_block_texts(content), seq, ANSWER_BYTES_MAX);
+        let media = content.iter().filter_map(|block| match block {
+            ContentBlock::Media(media) => Some(media),
+            ContentBlock::Text(_)
+            | ContentBlock::Thinking(_)
+            | ContentBlock::ToolUse(_)
+            | ContentBlock::ToolResult(_)
+            | ContentBlock::Provider(_) => None,
+        });
+        let media = media.enumerate().map(|(part, one)| TracedMedia::new(one, seq, part)).collect();
+        let (is_queued, by) = (self.is_running, self.take_actor("prompt"));
+        push_item(trace, place, TraceDetail::Prompt { text, media, is_queued, by });
     }
 
     /// The prompt that began the run came just before.
-    fn start_run(&mut self, trace: &mut SessionTrace, place: TracePlace) {
+    pub(super) fn start_run(&mut self, trace: &mut SessionTrace, place: TracePlace) {
         self.run += 1;
         (self.turn, self.is_running) = (1, true);
         let place = self.place(place.seq, place.at);
@@ -391,84 +183,6 @@ impl TraceBuilder {
             prompt,
         });
     }
-
-    fn take_note(&mut self, trace: &mut SessionTrace, record: JournalRecord) {
-        let place = self.place(record.seq, record.at);
-        match record.item {
-            RecordItem::Note(JournalNote::Billed(row)) => {
-                if let Some(run) = trace.runs.last_mut() {
-                    run.cost = run.cost + row.cost;
-                    run.usage += row.billed;
-                }
-                let is_meant = |request: &&mut TracedRequest| {
-                    request.bill.is_none()
-                        && request.source == row.source
-                        && request.model == row.model
-                        && request.answer.ended_at.is_some()
-                };
-                let request = trace.requests.iter_mut().rev().take(BILL_LOOKBACK).find(is_meant);
-                // Paid in the turn that asked, though the bill comes when the next one has begun.
-                let mut asked = place;
-                if let Some(request) = request {
-                    request.bill = Some(row.clone());
-                    (asked.run, asked.turn) = (request.place.run, request.place.turn);
-                }
-                trace.bills.push((asked, row));
-            }
-            RecordItem::Note(JournalNote::Context(usage)) => {
-                trace.contexts.push(TracedContext { place, usage: *usage });
-            }
-            RecordItem::Note(JournalNote::Unknown(json)) => self.act = parse_act(&json),
-            RecordItem::Note(_) | RecordItem::Event(_) => {}
-        }
-    }
-
-    /// A conversation that was held elsewhere.
-    fn adopt_messages(
-        &mut self,
-        trace: &mut SessionTrace,
-        place: TracePlace,
-        messages: &[Message],
-        state: &State,
-    ) {
-        for message in messages {
-            for block in &message.content {
-                let model = message.model.clone().unwrap_or_else(|| ModelName::from("unknown"));
-                let detail = match (block, message.role) {
-                    (ContentBlock::Text(text), Role::User) => {
-                        let text = TracedText::new(text, place.seq, ANSWER_BYTES_MAX);
-                        TraceDetail::Prompt { text, media: Vec::new(), is_queued: false, by: None }
-                    }
-                    (ContentBlock::Text(text), Role::Assistant) => {
-                        let text = TracedText::new(text, place.seq, ANSWER_BYTES_MAX);
-                        TraceDetail::Answer { text, model }
-                    }
-                    (ContentBlock::ToolUse(call), _) => {
-                        self.calls.insert(call.id.clone(), trace.items.len());
-                        let traced = TracedCall::new(call, None, state, place.seq);
-                        TraceDetail::Call(Box::new(traced))
-                    }
-                    (ContentBlock::ToolResult(result), _) => {
-                        let item = self.calls.get(&result.call).copied();
-                        if let Some(call) = item.and_then(|item| call_at(trace, item)) {
-                            let (text, media) = split_parts(&result.content, place.seq);
-                            let (at, is_error) = (place.at, result.is_error);
-                            call.result =
-                                Some(TracedResult { at, text, media, is_error, took_millis: 0 });
-                        }
-                        continue;
-                    }
-                    (
-                        ContentBlock::Thinking(_)
-                        | ContentBlock::Media(_)
-                        | ContentBlock::Provider(_),
-                        _,
-                    ) => continue,
-                };
-                push_item(trace, place, detail);
-            }
-        }
-    }
 }
 
 impl ReplayVisitor for TraceBuilder {
@@ -486,21 +200,7 @@ impl ReplayVisitor for TraceBuilder {
         }
         let place = self.place(seq, at);
         match event {
-            Event::UserSubmitted { content, .. } => {
-                let text = TracedText::new(&join_block_texts(content), seq, ANSWER_BYTES_MAX);
-                let media = content.iter().filter_map(|block| match block {
-                    ContentBlock::Media(media) => Some(media),
-                    ContentBlock::Text(_)
-                    | ContentBlock::Thinking(_)
-                    | ContentBlock::ToolUse(_)
-                    | ContentBlock::ToolResult(_)
-                    | ContentBlock::Provider(_) => None,
-                });
-                let media =
-                    media.enumerate().map(|(part, one)| TracedMedia::new(one, seq, part)).collect();
-                let (is_queued, by) = (self.is_running, self.take_actor("prompt"));
-                push_item(trace, place, TraceDetail::Prompt { text, media, is_queued, by });
-            }
+            Event::UserSubmitted { content, .. } => self.take_prompt(trace, place, content),
             Event::Adopted { messages } => self.adopt_messages(trace, place, messages, state),
             Event::ModelStarted { attempt, .. } => {
                 let index = self.attempts.get(attempt).copied();
@@ -526,19 +226,7 @@ impl ReplayVisitor for TraceBuilder {
                 self.end_request(trace, index, at, |answer| answer.failure = Some(words));
             }
             Event::SummaryEnded { ticket, result, usage } => {
-                let index = self.side_requests.remove(ticket);
-                let failed = result.as_ref().err().map(|failure| failure.message.clone());
-                self.end_request(trace, index, at, |answer| {
-                    (answer.usage, answer.failure) = (*usage, failed);
-                });
-                let is_compaction =
-                    index.and_then(|index| trace.requests.get(index)).is_some_and(|request| {
-                        request.source == windlass_vocabulary::RequestSource::Compaction
-                    });
-                if let (Ok(text), true) = (result, is_compaction) {
-                    let text = TracedText::new(text, seq, ANSWER_BYTES_MAX);
-                    push_item(trace, place, TraceDetail::Summary { text });
-                }
+                self.end_side_request(trace, place, *ticket, result, *usage);
             }
             Event::ToolProgressed { ticket, text } => {
                 let item = self.tickets.get(ticket).copied();
@@ -601,59 +289,19 @@ impl ReplayVisitor for TraceBuilder {
     }
 }
 
-/// `{"acted":{"by":"browser","act":"answer"}}`
-fn parse_act(json: &str) -> Option<(String, String)> {
-    let note: serde_json::Value = serde_json::from_str(json).ok()?;
-    let text = |name: &str| note.get("acted")?.get(name)?.as_str().map(str::to_owned);
-    Some((text("by")?, text("act")?))
-}
-
-fn push_item(trace: &mut SessionTrace, place: TracePlace, detail: TraceDetail) {
+pub(super) fn push_item(trace: &mut SessionTrace, place: TracePlace, detail: TraceDetail) {
     trace.items.push(TraceItem { place, ended_at: None, is_withdrawn: false, detail });
 }
 
-fn call_at(trace: &mut SessionTrace, item: usize) -> Option<&mut TracedCall> {
+pub(super) fn call_at(trace: &mut SessionTrace, item: usize) -> Option<&mut TracedCall> {
     match trace.items.get_mut(item).map(|item| &mut item.detail) {
         Some(TraceDetail::Call(call)) => Some(call),
         _ => None,
     }
 }
 
-/// Who writes the answer under way.
-fn current_model(
-    trace: &SessionTrace,
-    attempts: &BTreeMap<AttemptId, usize>,
-    state: &State,
-) -> ModelName {
-    let index = state.answer.attempt.and_then(|attempt| attempts.get(&attempt));
-    let request = index.and_then(|index| trace.requests.get(*index));
-    request.map_or_else(|| ModelName::from("unknown"), |request| request.model.clone())
-}
-
-fn note(from: &'static str, name: String, text: &str, seq: u64) -> TraceDetail {
-    TraceDetail::Note { from, name, text: TracedText::new(text, seq, RESULT_BYTES_MAX) }
-}
-
-/// What the loop and hooks put into the conversation besides.
-fn message_note(message: &Message, seq: u64) -> Option<TraceDetail> {
-    let text = message.text();
-    Some(match message.origin {
-        MessageOrigin::Meta(_) => note("loop", describe_origin(message.origin), &text, seq),
-        MessageOrigin::Hook => note("hook", String::new(), &text, seq),
-        MessageOrigin::Attachment(AttachmentKind::QueuedInput) => return None,
-        MessageOrigin::Attachment(kind) => {
-            note("attachment", attachment_name(kind).to_owned(), &text, seq)
-        }
-        MessageOrigin::Display => note("command", String::new(), &text, seq),
-        MessageOrigin::User
-        | MessageOrigin::Model
-        | MessageOrigin::ToolResults
-        | MessageOrigin::Summary => return None,
-    })
-}
-
 /// Bytes kept of prompts, answers and summaries.
-const ANSWER_BYTES_MAX: usize = 32 << 10;
+pub(super) const ANSWER_BYTES_MAX: usize = 32 << 10;
 /// Bytes kept of results, reasoning and notes.
 pub(super) const RESULT_BYTES_MAX: usize = 4 << 10;
 pub(super) const INPUT_BYTES_MAX: usize = 8 << 10;
@@ -663,5 +311,3 @@ const CHECKPOINT_BYTES: u64 = 128 << 10;
 /// What fills the window is counted at each of the first so many requests, then at each so-manieth.
 const CONTEXTS_DENSE_MAX: usize = 200;
 const CONTEXTS_SPARSE: usize = 50;
-/// Requests that may still wait for their bill.
-const BILL_LOOKBACK: usize = 8;

@@ -3,17 +3,23 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::Stdio;
+use std::sync::Arc;
 
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
 use tokio::process::{Child, Command};
-use windlass_driver::trial::Trial;
+use windlass_assembly::session::delete_session;
+use windlass_assembly::session::fork_with_files::{ForkArguments, ForkFiles, fork_with_files};
+use windlass_assembly::session::rewind_point::trace_messages;
+use windlass_assembly::session::session_lookup::find_session_here;
+use windlass_assembly::session::trials::SHARED_BUDGET_VARIABLE;
+use windlass_driver::trial::{Trial, TrialAccess};
 use windlass_host::command_error::{CommandError, to_single_line};
 use windlass_host::display::tool_call_summary::truncate_with_ellipsis;
 use windlass_host::environment::EnvLookup;
 use windlass_host::standard_streams::write_error_line;
-use windlass_vocabulary::MicroUsd;
 
+use super::race_budget::{RaceBudget, RaceShare};
 use super::variant::RaceVariant;
 use crate::trial_process::build_command;
 
@@ -28,10 +34,11 @@ pub(super) struct Continuation {
     pub(super) directory: PathBuf,
     pub(super) trial: Trial,
     pub(super) variant: RaceVariant,
-    /// What the session had spent before the race.
-    pub(super) spent_before: MicroUsd,
-    /// What it may have spent at its end.
-    pub(super) budget: Option<MicroUsd>,
+    /// What its process may write besides.
+    pub(super) access: TrialAccess,
+    pub(super) journal: PathBuf,
+    /// Its part of a limit on money.
+    pub(super) share: Option<RaceShare>,
 }
 
 /// How one of them ended.
@@ -46,25 +53,60 @@ pub(super) struct ContinuationEnd {
 }
 
 impl Continuation {
-    pub(super) fn spawn(
-        &self,
-        arguments: &[OsString],
-        lookup: &impl EnvLookup,
-    ) -> Result<Child, CommandError> {
+    pub(super) fn spawn(&self, arguments: &[OsString]) -> Result<Child, CommandError> {
         let mut words = self.variant.arguments();
         words.push(format!("--resume={}", self.session).into());
         words.push("--output-format=stream-json".into());
-        if let Some(MicroUsd(micros)) = self.budget {
-            let dollars = format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000);
-            words.push(format!("--max-budget-usd={dollars}").into());
-        }
+        let limit = self.share.as_ref().map(RaceShare::own_limit);
+        words.extend(limit.map(|limit| format!("--max-budget-usd={limit}").into()));
         words.extend(arguments.iter().cloned());
-        let command = build_command(&self.trial, &self.directory, words, lookup)?;
+        let command = build_command(&self.trial, &self.directory, words, &self.access)?;
         let mut command = Command::from(command);
+        if let Some(share) = &self.share {
+            command.env(SHARED_BUDGET_VARIABLE, share.path());
+        }
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command.kill_on_drop(true).spawn().map_err(|error| {
             CommandError::failure(format!("a continuation cannot be started: {error}"))
         })
+    }
+
+    pub(super) fn draw_on(&mut self, budget: &Arc<RaceBudget>) -> Result<(), CommandError> {
+        let share = budget.add_share(&self.journal)?;
+        self.access.writable.push(share.path().to_owned());
+        self.share = Some(share);
+        Ok(())
+    }
+
+    /// A session that worked in a copy goes on as one of the directory: what it kept for going back is about
+    /// files of the copy.
+    pub(super) fn leave_copy(&mut self, lookup: &impl EnvLookup) -> Result<(), CommandError> {
+        if self.trial.find_in_copy(&self.directory).is_none() {
+            return Ok(());
+        }
+        let worked = find_session_here(Some(&self.session), lookup)?;
+        let arguments = ForkArguments { at: None, files: ForkFiles::Shared };
+        let forked = fork_with_files(&worked, &arguments, lookup)?;
+        let said = trace_messages(&forked.journal, &forked.id)?;
+        let last_record = said.last().map_or(0, |last| last.last_record);
+        let named = self.trial.set_session(&forked.id);
+        let named = named.and_then(|()| self.trial.set_journal(&forked.journal, last_record));
+        named.map_err(CommandError::failure)?;
+        delete_session(&self.session, lookup)?;
+        self.session = forked.id;
+        self.journal = forked.journal;
+        Ok(())
+    }
+
+    /// Says that its process has ended, when it has.
+    pub(super) fn build_closing(&self) -> impl FnOnce() + Send + 'static {
+        let (share, session, journal) =
+            (self.share.clone(), self.session.clone(), self.journal.clone());
+        move || {
+            if let Some(share) = share {
+                share.close(&session, &journal);
+            }
+        }
     }
 
     pub(super) fn discard(self) {

@@ -1,10 +1,11 @@
 //! `windlass race`: several continuations of a session from one point, at the same time, each on a
 //! trial of its own. One of them may be applied.
 //!
-//! The limit on money is divided evenly before anything starts, so that all of them together cannot
-//! exceed it.
+//! A limit on money is one for all: each spends what the others leave, and together they cannot exceed
+//! it.
 
 mod continuation;
+mod race_budget;
 mod race_report;
 mod variant;
 
@@ -12,25 +13,28 @@ use std::ffi::OsString;
 use std::io::{IsTerminal as _, Write as _};
 
 use windlass_assembly::session::fork_with_files::{
-    ForkArguments, ForkFiles, find_prompt, fork_with_files, read_spending,
+    ForkArguments, ForkFiles, ForkedSession, find_prompt, fork_with_files,
 };
 use windlass_assembly::session::session_lookup::find_session_here;
-use windlass_assembly::session::trials::open_workspace;
+use windlass_assembly::session::trials::{TrialSession, build_access, open_workspace};
 use windlass_driver::rewind::OverwriteChoice;
 use windlass_driver::snapshot::SharedWorkspace;
+use windlass_driver::trial::Trial;
 use windlass_host::command_error::CommandError;
 use windlass_host::environment::EnvLookup;
 use windlass_host::exit::Exit;
+use windlass_host::random;
 use windlass_host::signals::{SignalListener, await_unless_signalled};
 use windlass_host::standard_streams::{StandardOutput, write_error_line};
 use windlass_journal::ListedSession;
 use windlass_vocabulary::MicroUsd;
 
 use self::continuation::{Continuation, ContinuationEnd};
+use self::race_budget::RaceBudget;
 use self::race_report::{RaceReport, RaceRow};
 use self::variant::{RaceVariant, list_variants};
 use crate::apply::accept_trial;
-use crate::dry_run::begin_trial;
+use crate::dry_run::find_config;
 use crate::trial_process::end_trial;
 
 /// What to race.
@@ -65,7 +69,7 @@ pub async fn run(options: RaceOptions, lookup: &impl EnvLookup) -> Result<Exit, 
     let shared = open_workspace(project.as_ref(), lookup)?;
     let mut continuations = Vec::new();
     for variant in variants {
-        match prepare(&options, &listed, &start, variant, &shared, lookup) {
+        match prepare(&listed, &start, variant, &shared, lookup) {
             Ok(prepared) => continuations.push(prepared),
             Err(error) => {
                 continuations.into_iter().for_each(Continuation::discard);
@@ -73,11 +77,11 @@ pub async fn run(options: RaceOptions, lookup: &impl EnvLookup) -> Result<Exit, 
             }
         }
     }
-    if let Some(budget) = options.budget {
-        let share = MicroUsd(budget.0 / continuations.len().max(1) as u64);
-        continuations.iter_mut().for_each(|one| one.budget = Some(one.spent_before + share));
+    if let Err(error) = share_budget(&options, &mut continuations) {
+        continuations.into_iter().for_each(Continuation::discard);
+        return Err(error);
     }
-    let ended = match run_all(&mut continuations, &options.arguments, lookup).await? {
+    let ended = match run_all(&continuations, &options.arguments).await? {
         Ok(ended) => ended,
         Err(exit) => {
             continuations.into_iter().for_each(Continuation::discard);
@@ -87,11 +91,54 @@ pub async fn run(options: RaceOptions, lookup: &impl EnvLookup) -> Result<Exit, 
     let mut rows = Vec::new();
     for (mut continuation, end) in continuations.into_iter().zip(ended) {
         end_trial(&mut continuation.trial, &shared)?;
+        continuation.leave_copy(lookup)?;
         let preview = continuation.trial.preview(&shared);
         let preview = preview.map_err(|error| CommandError::failure(error.to_string()))?;
         rows.push(RaceRow { continuation, end, preview });
     }
     finish(&options, RaceReport { parent: listed.summary.id, rows }, &shared)
+}
+
+/// On an overlay set to the files of that moment; in a copy of them where there can be none.
+fn begin_trial(
+    shared: &SharedWorkspace,
+    snapshot: Option<&str>,
+    lookup: &impl EnvLookup,
+) -> Result<Trial, CommandError> {
+    let config = find_config(lookup)?;
+    let name = format!("race-{}", random::generate_name());
+    let lost = |why: String| {
+        CommandError::failure(format!("the files of that moment cannot be had: {why}"))
+    };
+    match Trial::begin(shared, &config, &name) {
+        Ok(trial) => match snapshot.map_or(Ok(()), |snapshot| trial.go_to(shared, snapshot)) {
+            Ok(()) => Ok(trial),
+            Err(why) => {
+                trial.discard();
+                Err(lost(why))
+            }
+        },
+        Err(why) => {
+            write_error_line(&format!(
+                "race: {why}; each runs in a copy, without ignored folders and not held in it"
+            ));
+            Trial::begin_in_copy(shared, &config, &name, snapshot).map_err(lost)
+        }
+    }
+}
+
+fn share_budget(
+    options: &RaceOptions,
+    continuations: &mut [Continuation],
+) -> Result<(), CommandError> {
+    let first = continuations.first().map(|one| one.trial.folder().with_extension("budget"));
+    if let (Some(limit), Some(path)) = (options.budget, first) {
+        let budget = RaceBudget::create(path, limit)?;
+        for continuation in continuations {
+            continuation.draw_on(&budget)?;
+        }
+    }
+    Ok(())
 }
 
 /// Where all of them begin, and with what.
@@ -113,7 +160,6 @@ impl StartingPoint {
 }
 
 fn prepare(
-    options: &RaceOptions,
     listed: &ListedSession,
     start: &StartingPoint,
     variant: RaceVariant,
@@ -122,37 +168,41 @@ fn prepare(
 ) -> Result<Continuation, CommandError> {
     let arguments = ForkArguments { at: start.at.clone(), files: ForkFiles::Shared };
     let forked = fork_with_files(listed, &arguments, lookup)?;
-    let spent_before = match options.budget {
-        Some(_) => read_spending(&forked.journal)?,
-        None => MicroUsd(0),
-    };
-    let mut trial = begin_trial(shared, "race", lookup)?;
-    let set_up = trial.set_session(&forked.id).and_then(|()| match &forked.snapshot {
-        Some(snapshot) => trial.go_to(shared, snapshot),
-        None => Ok(()),
-    });
-    if let Err(why) = set_up {
+    let mut trial = begin_trial(shared, forked.snapshot.as_deref(), lookup)?;
+    if let Err(why) = trial.set_session(&forked.id) {
         trial.discard();
-        return Err(CommandError::failure(format!(
-            "the files of that moment cannot be had: {why}"
-        )));
+        return Err(CommandError::failure(why));
     }
-    let directory = forked.directory;
-    Ok(Continuation { session: forked.id, directory, trial, variant, spent_before, budget: None })
+    let access = TrialSession::of_fork(&forked, lookup)
+        .and_then(|session| build_access(&session, &trial, shared, lookup));
+    let access = match access {
+        Ok(access) => access,
+        Err(error) => {
+            trial.discard();
+            return Err(error);
+        }
+    };
+    let ForkedSession { id: session, directory, journal, .. } = forked;
+    Ok(Continuation { session, directory, trial, variant, access, journal, share: None })
 }
 
 /// Runs them side by side. The inner error is a signal that ended them.
 async fn run_all(
-    continuations: &mut [Continuation],
+    continuations: &[Continuation],
     arguments: &[OsString],
-    lookup: &impl EnvLookup,
 ) -> Result<Result<Vec<ContinuationEnd>, Exit>, CommandError> {
     let mut signals = SignalListener::listen()?;
     let mut tasks = tokio::task::JoinSet::new();
     for (place, continuation) in continuations.iter().enumerate() {
-        let child = continuation.spawn(arguments, lookup)?;
+        let child = continuation.spawn(arguments)?;
+        let close = continuation.build_closing();
         let label = format!("{} {}", place + 1, continuation.variant.label());
-        tasks.spawn(async move { (place, continuation::follow(child, label).await) });
+        tasks.spawn(async move {
+            let end = continuation::follow(child, label).await;
+            // Reads a journal. If it fails, nothing is given back.
+            let _ = tokio::task::spawn_blocking(close).await;
+            (place, end)
+        });
     }
     let mut ended: Vec<Option<ContinuationEnd>> = continuations.iter().map(|_| None).collect();
     loop {

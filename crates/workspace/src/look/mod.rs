@@ -47,6 +47,8 @@ pub struct SnapshotReport {
 pub(crate) struct LookResult {
     pub(crate) report: SnapshotReport,
     pub(crate) cache: Arc<CachedFolder>,
+    /// Where git keeps objects.
+    pub(crate) git_objects: Vec<RelativePath>,
 }
 
 pub(crate) fn look(
@@ -87,7 +89,7 @@ pub(crate) fn look(
         bytes_read,
         took: started.elapsed(),
     };
-    Ok(LookResult { report, cache })
+    Ok(LookResult { report, cache, git_objects: summary.git_objects })
 }
 
 /// A sub-folder when its parent is assembled.
@@ -212,6 +214,7 @@ fn are_equal(old: &[CachedEntry], new: &[CachedEntry]) -> bool {
 struct LookSummary {
     files: u64,
     uncovered: Vec<UncoveredPath>,
+    git_objects: Vec<RelativePath>,
 }
 
 impl LookSummary {
@@ -220,7 +223,12 @@ impl LookSummary {
             match &entry.image {
                 EntryImage::File { .. } | EntryImage::Link { .. } => self.files += 1,
                 EntryImage::Folder { .. } => {}
-                EntryImage::Uncovered { reason: UncoveredReason::GitObjects, .. } => {}
+                EntryImage::Uncovered { reason: UncoveredReason::GitObjects, .. } => {
+                    // Large files of LFS are held by the tree itself.
+                    if entry.name.as_ref() == b"objects" {
+                        self.git_objects.push(path.join(&entry.name));
+                    }
+                }
                 EntryImage::Uncovered { reason, stamp } => self.uncovered.push(UncoveredPath {
                     path: path.join(&entry.name),
                     reason: *reason,

@@ -7,7 +7,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use rustix::fs::{FileType, fstat, readlinkat};
+use rustix::fs::{FileType, Stat, fstat, readlinkat};
 
 use super::ignore_rules::RuleLevel;
 use super::look_cache::{CachedEntry, CachedFolder, DecisionSource};
@@ -27,6 +27,7 @@ const READ_TRIES: usize = 3;
 /// Larger files are read one at a time, so that threads together hold few of them.
 const LARGE_BYTES: u64 = 1 << 20;
 const DEPTH_MAX: usize = 1_000;
+const PLACEHOLDER_MODE: u32 = 0o1755;
 /// Text rarely shrinks more than this.
 const COMPRESSION_GUESS: u64 = 8;
 
@@ -192,7 +193,8 @@ impl FolderWalk<'_> {
         };
         let stamp = FileStamp::from(&stat);
         let kind = FileType::from_raw_mode(stat.st_mode);
-        if kind == FileType::Directory && self.walker.is_store(&stat) {
+        let is_folder = kind == FileType::Directory;
+        if is_folder && (self.walker.is_store(&stat) || is_placeholder(self.handle, name, &stat)) {
             return Ok(None);
         }
         let may_differ = self.walker.root.is_overlay && kind != FileType::Directory;
@@ -425,9 +427,11 @@ impl FolderWalk<'_> {
         let _one_at_a_time =
             (walked.stamp.size > LARGE_BYTES).then(|| self.walker.large_file_turn());
         let mut reason = UncoveredReason::Unstable;
+        // One that is not settled is read again by the next look; the first look waits for no disk.
+        let must_flush = self.walker.settings.keeps_coverage && walked.is_settled;
         for _ in 0..READ_TRIES {
             self.walker.check_stop()?;
-            let Ok((bytes, before, after)) = self.read_once(name) else {
+            let Ok((bytes, before, after)) = self.read_once(name, must_flush) else {
                 reason = UncoveredReason::Unreadable;
                 break;
             };
@@ -465,8 +469,17 @@ impl FolderWalk<'_> {
         Ok(())
     }
 
-    fn read_once(&self, name: &[u8]) -> std::io::Result<(Vec<u8>, FileStamp, FileStamp)> {
+    fn read_once(
+        &self,
+        name: &[u8],
+        must_flush: bool,
+    ) -> std::io::Result<(Vec<u8>, FileStamp, FileStamp)> {
         let file = open_child_file(self.handle, name)?;
+        if must_flush {
+            // A page of a shared mapping that is not written back can be written again without a new time.
+            // Where this fails, that page is known as it is now.
+            let _ = file.sync_data();
+        }
         let before = FileStamp::from(&fstat(&file)?);
         let limit = self.walker.settings.limits.file_bytes + 1;
         let expected = usize::try_from(before.size.min(limit)).unwrap_or(0);
@@ -475,6 +488,14 @@ impl FolderWalk<'_> {
         let after = FileStamp::from(&fstat(&file)?);
         Ok((bytes, before, after))
     }
+}
+
+/// An empty folder that our sandbox puts where a protected one is missing, for as long as a command goes on
+/// in the background. Its sticky bit marks it.
+fn is_placeholder(parent: &OwnedFd, name: &[u8], stat: &Stat) -> bool {
+    stat.st_mode & 0o7777 == PLACEHOLDER_MODE
+        && open_child_folder(parent, name)
+            .is_ok_and(|folder| list_folder(&folder).is_ok_and(|names| names.is_empty()))
 }
 
 /// The entry says of a folder whether it is ignored, not of a file that had the same name.

@@ -1,6 +1,7 @@
-//! Moves what snapshots do not cover out of an overlay's upper folder, by renames where one file system
-//! holds both. Doing it again after a kill does the rest: what was moved is no longer in the upper
-//! folder, and what was removed is gone.
+//! Copies what snapshots do not cover out of an overlay's upper folder. Never by a rename: a process that
+//! outlived the trial may hold a file of the overlay open, and would go on writing to the user's. Doing
+//! it again after a kill does the rest: what was copied is found to be the same, and what was removed is
+//! gone.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -8,23 +9,21 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use rustix::fs::{
-    AtFlags, Dir, FileType, Mode, OFlags, fchmod, mkdirat, openat, renameat, unlinkat,
+    AtFlags, Dir, FileType, Mode, OFlags, fchmod, fstat, mkdirat, openat, renameat, unlinkat,
 };
 use rustix::io::Errno;
 
-use super::upper_folder::{is_newer, removals_mark};
+use super::upper_folder::{is_newer, modified_at, removals_mark};
 use super::{OverlayMove, OverlayMoveKind};
 use crate::disk_hook::DiskHook;
 use crate::relative_path::RelativePath;
 use crate::restore::RestoreConsent;
 use crate::root_folder::{
-    RootFolder, TEMPORARY_PREFIX, open_child_file, open_child_folder, stat_child,
+    FileStamp, RootFolder, TEMPORARY_PREFIX, clone_blocks, open_child_file, open_child_folder,
+    stat_child,
 };
 
-/// Marks of the overlay that mean nothing elsewhere.
-const OVERLAY_MARKS: [&str; 2] = ["user.overlay.origin", "user.overlay.impure"];
-
-/// A larger file is not copied to another file system: a sparse one would fill it.
+/// A larger file is not copied, except where blocks can be shared: a sparse one would fill the disk.
 const COPIED_BYTES_MAX: u64 = 4 << 30;
 
 pub(crate) struct CarryOver<'a> {
@@ -57,7 +56,15 @@ pub(crate) fn carry_over(request: &CarryOver<'_>, moves: &[OverlayMove]) -> Vec<
     if has_removals && std::fs::write(removals_mark(request.upper), b"").is_err() {
         return others.iter().map(|moved| moved.path.clone()).collect();
     }
+    let has_others = !others.is_empty();
     carry_all(others);
+    // The upper folder goes after this.
+    if has_others {
+        request.hook.before("sync file system");
+        if request.root.sync_file_system().is_err() {
+            left.extend(moves.iter().map(|moved| moved.path.clone()));
+        }
+    }
     left
 }
 
@@ -73,7 +80,7 @@ impl CarryOver<'_> {
             },
             OverlayMoveKind::MakeFolder => {
                 let mode = match upper.open_folder(&moved.path) {
-                    Ok(made) => rustix::fs::fstat(&made)?.st_mode & 0o777,
+                    Ok(made) => fstat(&made)?.st_mode & 0o777,
                     Err(_) => return Ok(()),
                 };
                 let parent = parent?;
@@ -95,24 +102,24 @@ impl CarryOver<'_> {
         }
     }
 
+    /// Whole beside its place, then exchanged for what is there.
     fn put(&self, source: &OwnedFd, parent: &OwnedFd, name: &[u8]) -> io::Result<()> {
         let Some(stat) = stat_child(source, name)? else { return Ok(()) };
-        if FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile
-            && let Ok(file) = open_child_file(source, name)
-        {
-            for mark in OVERLAY_MARKS {
-                let _ = rustix::fs::fremovexattr(&file, mark);
-            }
+        let temporary = [TEMPORARY_PREFIX, b"moved"].concat();
+        let _ = unlinkat(parent, temporary.as_slice(), AtFlags::empty());
+        self.hook.before("copy out of the overlay");
+        let copied = match FileType::from_raw_mode(stat.st_mode) {
+            FileType::Symlink => copy_link(source, name, parent, &temporary),
+            _ => copy_file(source, name, parent, &temporary),
+        };
+        let put = copied.and_then(|()| {
+            self.hook.before("rename into place");
+            Ok(renameat(parent, temporary.as_slice(), parent, name)?)
+        });
+        if put.is_err() {
+            let _ = unlinkat(parent, temporary.as_slice(), AtFlags::empty());
         }
-        self.hook.before("move out of the overlay");
-        match renameat(source, name, parent, name) {
-            Ok(()) => Ok(()),
-            Err(Errno::XDEV) if stat.st_size.cast_unsigned() > COPIED_BYTES_MAX => {
-                Err(io::ErrorKind::FileTooLarge.into())
-            }
-            Err(Errno::XDEV) => copy_then_rename(source, parent, name, stat.st_mode),
-            Err(error) => Err(error.into()),
-        }
+        put
     }
 
     /// Removes what is there with everything in it, unless others changed a part of it meanwhile.
@@ -147,21 +154,26 @@ impl CarryOver<'_> {
     }
 }
 
-/// To another file system: whole beside its place, then exchanged for what is there.
-fn copy_then_rename(source: &OwnedFd, parent: &OwnedFd, name: &[u8], mode: u32) -> io::Result<()> {
-    let mut temporary = TEMPORARY_PREFIX.to_vec();
-    temporary.extend_from_slice(b"moved");
-    let _ = unlinkat(parent, temporary.as_slice(), AtFlags::empty());
-    if FileType::from_raw_mode(mode) == FileType::Symlink {
-        let target = rustix::fs::readlinkat(source, name, Vec::new())?;
-        rustix::fs::symlinkat(target.as_c_str(), parent, temporary.as_slice())?;
-    } else {
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-        let to = openat(parent, temporary.as_slice(), flags, Mode::from_raw_mode(0o600))?;
-        let mut to = std::fs::File::from(to);
-        io::copy(&mut open_child_file(source, name)?, &mut to)?;
-        fchmod(&to, Mode::from_raw_mode(mode & 0o777))?;
+fn copy_link(source: &OwnedFd, name: &[u8], parent: &OwnedFd, to: &[u8]) -> io::Result<()> {
+    let target = rustix::fs::readlinkat(source, name, Vec::new())?;
+    Ok(rustix::fs::symlinkat(target.as_c_str(), parent, to)?)
+}
+
+/// With its time, which builds go by. One that is written meanwhile is not taken.
+fn copy_file(source: &OwnedFd, name: &[u8], parent: &OwnedFd, to: &[u8]) -> io::Result<()> {
+    let mut from = open_child_file(source, name)?;
+    let before = fstat(&from)?;
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+    let mut to = std::fs::File::from(openat(parent, to, flags, Mode::from_raw_mode(0o600))?);
+    if !clone_blocks(&to, &from) {
+        if before.st_size.cast_unsigned() > COPIED_BYTES_MAX {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        io::copy(&mut from, &mut to)?;
     }
-    renameat(parent, temporary.as_slice(), parent, name)?;
-    Ok(unlinkat(source, name, AtFlags::empty())?)
+    if FileStamp::from(&fstat(&from)?) != FileStamp::from(&before) {
+        return Err(io::ErrorKind::ResourceBusy.into());
+    }
+    fchmod(&to, Mode::from_raw_mode(before.st_mode & 0o777))?;
+    to.set_modified(modified_at(&before))
 }

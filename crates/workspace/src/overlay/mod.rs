@@ -6,28 +6,38 @@
 //! began shows in the time of the file.
 
 mod carry_over;
+mod copied_trial;
 mod upper_folder;
 
 use std::path::PathBuf;
 use std::time::SystemTime;
 
 pub(crate) use carry_over::{CarryOver, carry_over};
+pub(crate) use copied_trial::plan_copied;
 pub(crate) use upper_folder::{UncoveredSets, UpperFolder};
 
 use crate::digest::SnapshotId;
 use crate::relative_path::RelativePath;
 use crate::restore::{PathStanding, RestorePlan, RestoreReport};
 
-/// A trial that has ended.
+/// A trial that has ended. Snapshots of an overlay or a copy are in the store of the root.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OverlayTrial {
     /// The root before it.
     pub before: SnapshotId,
     /// The overlay after it.
     pub after: SnapshotId,
-    /// What the overlay collected.
-    pub upper: PathBuf,
+    pub files: TrialFiles,
     pub began: SystemTime,
+}
+
+/// Where a trial left its files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TrialFiles {
+    /// What an overlay of the root collected, in its upper folder.
+    Overlay(PathBuf),
+    /// In a copy of the root. What snapshots do not cover was not copied, and is left alone.
+    Copy(PathBuf),
 }
 
 /// What accepting a trial would do.

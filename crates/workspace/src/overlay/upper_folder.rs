@@ -148,10 +148,13 @@ impl UpperReader<'_> {
                 if is_uncovered && !is_merged {
                     self.add_move(&path, OverlayMoveKind::MakeFolder, None);
                 }
-                let lower = match place.lower.filter(|_| is_merged) {
-                    Some(lower) => Some(open_child_folder(lower, name)?),
-                    None => None,
-                };
+                // Once removals are done, what stands there was made by accepting, or by others since.
+                let shows = below.as_ref().is_some_and(is_folder);
+                let lower =
+                    match place.lower.filter(|_| shows && (is_merged || self.are_removals_done)) {
+                        Some(lower) => Some(open_child_folder(lower, name)?),
+                        None => None,
+                    };
                 let depth = place.depth + 1;
                 let lower = lower.as_ref();
                 self.read_folder(&UpperPlace { path, upper: &inner, lower, is_uncovered, depth })
@@ -170,7 +173,12 @@ impl UpperReader<'_> {
                     let was_uncovered = is_uncovered || self.uncovered.before.contains(&path);
                     self.remove_uncovered_below(&path, was_uncovered);
                 }
-                if is_uncovered {
+                let is_there = place.lower.zip(below.as_ref()).is_some_and(|(lower, below)| {
+                    let target =
+                        |folder: &OwnedFd| rustix::fs::readlinkat(folder, name, Vec::new()).ok();
+                    is_same(&stat, below, || target(place.upper) == target(lower))
+                });
+                if is_uncovered && !is_there {
                     self.add_move(&path, OverlayMoveKind::Put, below.as_ref());
                 }
                 Ok(())
@@ -199,6 +207,29 @@ impl UpperReader<'_> {
             // Whether others changed a part of it shows when it is removed.
             self.add_move(&path, OverlayMoveKind::Remove, None);
         }
+    }
+}
+
+/// Was this put there already, by accepting that a kill cut off? Copies have the time of what was copied.
+fn is_same(upper: &Stat, below: &Stat, targets: impl FnOnce() -> bool) -> bool {
+    let kinds = [upper, below].map(|stat| FileType::from_raw_mode(stat.st_mode));
+    match kinds {
+        [FileType::Symlink, FileType::Symlink] => targets(),
+        [FileType::RegularFile, FileType::RegularFile] => {
+            let permissions = |stat: &Stat| stat.st_mode & 0o777;
+            upper.st_size == below.st_size
+                && modified_at(upper) == modified_at(below)
+                && permissions(upper) == permissions(below)
+        }
+        _ => false,
+    }
+}
+
+pub(super) fn modified_at(stat: &Stat) -> SystemTime {
+    let nanos = Duration::from_nanos(u64::from(stat.st_mtime_nsec as u32));
+    match u64::try_from(stat.st_mtime) {
+        Ok(seconds) => UNIX_EPOCH + Duration::from_secs(seconds) + nanos,
+        Err(_) => UNIX_EPOCH - Duration::from_secs(stat.st_mtime.unsigned_abs()) + nanos,
     }
 }
 

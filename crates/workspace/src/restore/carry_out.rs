@@ -1,7 +1,7 @@
 //! The order of a restore: what goes is moved away and empty folders go, folders are made, files are exchanged,
 //! modes are set. Git's own state comes after the files. Every phase can be repeated.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -19,6 +19,7 @@ use crate::cancel_flag::CancelFlag;
 use crate::digest::SnapshotId;
 use crate::error::WorkspaceError;
 use crate::folder_record::MODE_MASK;
+use crate::held_objects::give_back;
 use crate::path_image::PathImage;
 use crate::relative_path::RelativePath;
 use crate::store::{ContentStore, TRASH_NAME};
@@ -146,9 +147,10 @@ fn run_log(
         .partition(|index| log.steps.get(*index).is_some_and(|step| step.path.is_git_state()));
     run.run_phases(&files);
     run.run_phases(&git);
+    run.give_objects_back(&git);
     run.set_modes();
     site.hook.before("sync file system");
-    sync_file_system(site)?;
+    site.root.sync_file_system()?;
     RestoreLog::remove(site.store, site.hook)?;
     let results = run.results.into_iter().map(|result| result.unwrap_or(RestoreResult::NotDone));
     Ok((results.collect(), run.is_cancelled))
@@ -177,6 +179,18 @@ impl RestoreRun<'_> {
             {
                 self.record(index, RestoreResult::Failed(error.kind()));
             }
+        }
+    }
+
+    /// Refs may go back to what a repository has thrown away since.
+    fn give_objects_back(&self, indices: &[usize]) {
+        let steps = indices.iter().filter_map(|index| self.log.steps.get(*index));
+        let folders: BTreeSet<RelativePath> =
+            steps.filter_map(|step| git_folder(&step.path)).collect();
+        for folder in folders {
+            self.site.hook.before("give objects back");
+            // Where this fails, the repository is as it would be without it.
+            let _ = give_back(self.site.root, self.site.store.folder(), &folder);
         }
     }
 
@@ -331,16 +345,4 @@ pub(crate) fn empty_trash(store: &ContentStore, live: &[SnapshotId]) -> u64 {
         }
     }
     before.saturating_sub(store.usage().trash_bytes)
-}
-
-#[cfg(target_os = "linux")]
-fn sync_file_system(site: &RestoreSite<'_>) -> Result<(), WorkspaceError> {
-    rustix::fs::syncfs(&site.root.handle)
-        .map_err(|error| WorkspaceError::disk("write", &site.root.path, error))
-}
-
-#[cfg(not(target_os = "linux"))]
-fn sync_file_system(_site: &RestoreSite<'_>) -> Result<(), WorkspaceError> {
-    rustix::fs::sync();
-    Ok(())
 }

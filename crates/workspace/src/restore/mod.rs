@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 pub(crate) use carry_out::{carry_out, empty_trash, finish};
 pub(crate) use place::RestoreSite;
-pub(crate) use plan::{PlanRequest, build_plan};
+pub(crate) use plan::{PlanRequest, build_plan, git_folder};
 pub(crate) use restore_log::has_log;
 
 use crate::digest::SnapshotId;

@@ -7,6 +7,7 @@ use crate::change::compare_snapshots;
 use crate::digest::SnapshotId;
 use crate::error::WorkspaceError;
 use crate::git_index::is_same_index;
+use crate::held_objects::is_held;
 use crate::path_image::{PathChange, PathImage, UncoveredReason};
 use crate::relative_path::RelativePath;
 use crate::root_folder::RootFolder;
@@ -36,7 +37,9 @@ pub(crate) fn build_plan(
         let current = change.before;
         let target = change.after;
         let comparison = ImageComparison { store, path: &change.path };
-        if comparison.is_equivalent(&current, &target) {
+        if comparison.is_equivalent(&current, &target)
+            || is_given_back(store, &change.path, &target)
+        {
             continue;
         }
         let ours = history.get(&change.path).map(Vec::as_slice).unwrap_or_default();
@@ -100,6 +103,13 @@ impl ImageComparison<'_> {
     }
 }
 
+/// Git's objects are linked back with the state that names them.
+fn is_given_back(store: &ContentStore, path: &RelativePath, target: &PathImage) -> bool {
+    let is_objects =
+        matches!(target, PathImage::Uncovered { reason: UncoveredReason::GitObjects, .. });
+    is_objects && is_held(store.folder(), path)
+}
+
 /// What was there can be written, and what is there can be moved away.
 fn can_be_restored(store: &ContentStore, target: &PathImage, current: &PathImage) -> bool {
     let has_target = match target {
@@ -157,7 +167,7 @@ fn hold_back_git(root: &RootFolder, steps: &mut [RestoreStep]) {
 }
 
 /// The path up to its last `.git`.
-pub(super) fn git_folder(path: &RelativePath) -> Option<RelativePath> {
+pub(crate) fn git_folder(path: &RelativePath) -> Option<RelativePath> {
     let parts: Vec<&[u8]> = path.parts().collect();
     let last = parts.iter().rposition(|part| *part == b".git")?;
     let mut folder = RelativePath::root();

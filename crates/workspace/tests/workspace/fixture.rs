@@ -56,6 +56,18 @@ impl Fixture {
         Self::below(folder, WorkspaceOptions::default())
     }
 
+    /// Where files have a disk below them, if the build has one.
+    pub(crate) fn on_disk() -> Self {
+        let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        Self::below(folder, WorkspaceOptions::default())
+    }
+
+    /// With the root, or the store, in another place.
+    pub(crate) fn at(root: PathBuf, store: PathBuf) -> Self {
+        let workspace = open_on_any_disk(&root, &store, WorkspaceOptions::default());
+        Self { root, store, workspace: Some(workspace), _folder: tempfile::tempdir().unwrap() }
+    }
+
     pub(crate) fn with(options: WorkspaceOptions) -> Self {
         Self::below(tempfile::tempdir().unwrap(), options)
     }

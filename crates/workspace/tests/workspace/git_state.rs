@@ -307,6 +307,8 @@ fn w21_files_come_back_though_git_has_lost_its_objects() {
     let after = fixture.look().id;
     fixture.undo(before, after);
     assert_eq!((fixture.read("a"), fixture.read("second")), ("one\n".into(), "second\n".into()));
+    assert_eq!(fixture.git(&["log", "--format=%s"]).lines().next(), Some("second"));
+    fixture.git(&["fsck", "--strict"]);
 
     let mut fixture = commit_one();
     let before = fixture.look().id;
@@ -315,4 +317,21 @@ fn w21_files_come_back_though_git_has_lost_its_objects() {
     let after = fixture.look().id;
     fixture.undo(before, after);
     assert_eq!(fixture.read("a"), "one\n", "a store of our own");
+    assert_eq!(fixture.git(&["status", "--porcelain"]), "", "and the repository with its objects");
+    fixture.git(&["fsck", "--strict"]);
+}
+
+#[test]
+fn w21_objects_that_nobody_needs_any_more_are_not_held() {
+    let mut fixture = commit_one();
+    let before = fixture.look().id;
+    let kept = fixture.workspace().usage().bytes;
+    std::fs::remove_dir_all(fixture.path(".git")).unwrap();
+    let after = fixture.look().id;
+    assert!(fixture.workspace().usage().bytes > kept, "what only the store has counts as its own");
+    fixture.workspace().forget(&[before, after]).unwrap();
+    fixture.undo(before, after);
+    fixture.git(&["fsck", "--strict"]);
+    fixture.workspace().forget(&[]).unwrap();
+    assert!(!fixture.store.join("git-objects").exists());
 }

@@ -210,6 +210,27 @@ fn w10_unpacking_killed_at_any_moment_is_repeated() {
     });
 }
 
+#[test]
+fn w10_a_copy_killed_at_any_moment_leaves_the_origin_alone_and_is_made_elsewhere() {
+    for_every_moment(5, |moment| {
+        let mut changed = change_tree();
+        let fixture = &mut changed.fixture;
+        let folder = fixture.store.parent().unwrap().to_owned();
+        let was_killed = kill_at(fixture, moment, |workspace| {
+            workspace.copy_to(changed.before, &folder.join("cut"), &CancelFlag::new()).unwrap();
+        });
+        assert_same(&fixture.state(), &changed.tree_after, "the origin");
+        let is_empty = std::fs::read_dir(folder.join("cut")).map_or(0, Iterator::count) == 0;
+        let again =
+            fixture.workspace().copy_to(changed.before, &folder.join("cut"), &CancelFlag::new());
+        assert_eq!(again.is_ok(), is_empty, "half a copy is never taken for a whole one");
+        let place = folder.join("copy");
+        fixture.workspace().copy_to(changed.before, &place, &CancelFlag::new()).unwrap();
+        assert_same(&crate::fixture::read_tree(&place), &changed.tree_before, "made anew");
+        was_killed
+    });
+}
+
 /// Set for the process that is killed: the folder it works in.
 const VICTIM_FOLDER: &str = "WORKSPACE_TEST_VICTIM_FOLDER";
 

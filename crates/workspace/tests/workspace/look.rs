@@ -375,3 +375,67 @@ fn w25_a_clock_that_steps_back_and_an_inode_that_is_used_again_hide_nothing() {
     set_future(&path);
     assert_ne!(fixture.look().id, after);
 }
+
+#[test]
+fn folders_that_only_hold_a_protected_place_are_no_change() {
+    let mut fixture = Fixture::new();
+    fixture.write("a", "one");
+    let before = fixture.look().id;
+    for name in [".git", ".vscode"] {
+        std::fs::create_dir(fixture.path(name)).unwrap();
+        set_mode(&fixture.path(name), 0o1755);
+    }
+    assert_eq!(fixture.look().id, before);
+    // Somebody put a file there: it is a folder like any other.
+    fixture.write(".vscode/settings.json", "{}");
+    let after = fixture.look().id;
+    let changes = fixture.workspace().changes(before, after).unwrap();
+    assert_eq!(changes.len(), 2, "{changes:?}");
+}
+
+/// A page of a shared mapping, which tests can write without a call to the system.
+struct MappedPage(*mut u8);
+
+impl MappedPage {
+    #[expect(unsafe_code, reason = "a shared mapping is what this test is about")]
+    fn of(file: &std::fs::File) -> Self {
+        use rustix::mm::{MapFlags, ProtFlags, mmap};
+        let protection = ProtFlags::READ | ProtFlags::WRITE;
+        // SAFETY: a new mapping of a file that outlives it and that nothing else maps.
+        let page = unsafe {
+            mmap(std::ptr::null_mut(), 4096, protection, MapFlags::SHARED, file, 0).unwrap()
+        };
+        Self(page.cast())
+    }
+
+    #[expect(unsafe_code, reason = "a shared mapping is what this test is about")]
+    fn write(&self, byte: u8) {
+        // SAFETY: the first byte of a page that is mapped for writing.
+        unsafe { self.0.write_volatile(byte) };
+    }
+}
+
+#[test]
+fn w4_a_shared_mapping_that_is_written_again_after_a_look_is_seen() {
+    // Not in memory: there a write to a mapping never changes the time of a file.
+    let mut fixture = Fixture::on_disk();
+    fixture.write("mapped", vec![b'-'; 4096]);
+    // Blocks that are new would be written back by the next commit of the file system.
+    std::fs::File::open(fixture.path("mapped")).unwrap().sync_all().unwrap();
+    fixture.look();
+    let file =
+        std::fs::File::options().read(true).write(true).open(fixture.path("mapped")).unwrap();
+    let page = MappedPage::of(&file);
+    page.write(b'1');
+    // Until it is old enough that the look no longer reads it for its youth alone.
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while fixture.look().bytes_read > 0 {
+        assert!(Instant::now() < deadline, "it never settles");
+    }
+    let first = fixture.look().id;
+    page.write(b'2');
+    let second = fixture.look().id;
+    assert_ne!(first, second, "the page was still dirty, and its time did not change");
+    fixture.undo(first, second);
+    assert_eq!(fixture.read("mapped").as_bytes()[0], b'1');
+}

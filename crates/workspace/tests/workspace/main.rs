@@ -10,6 +10,7 @@
 
 mod copy_and_pack;
 mod fixture;
+mod full_disk;
 mod git_state;
 mod hostile_pack;
 mod hostile_repository;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, FileType, Mode, XattrFlags, mknodat, setxattr};
 use windlass_workspace::{
-    CancelFlag, OverlayPlan, OverlayTrial, RestoreConsent, SnapshotId, Workspace,
+    CancelFlag, OverlayPlan, OverlayTrial, RestoreConsent, SnapshotId, TrialFiles, Workspace,
 };
 
 use crate::fixture::{Fixture, TreeState, assert_same, read_tree};
@@ -18,6 +18,7 @@ use crate::kill::{for_every_moment, kill_at};
 struct Tried {
     fixture: Fixture,
     trial: OverlayTrial,
+    upper: PathBuf,
     expected: TreeState,
     _folder: tempfile::TempDir,
 }
@@ -55,8 +56,8 @@ fn try_changes() -> Option<Tried> {
     let after = look_at_merged(&fixture, &upper, &merged);
     let expected = read_tree(&merged);
     let began = std::fs::metadata(&merged).unwrap().modified().unwrap();
-    let trial = OverlayTrial { before, after, upper, began };
-    Some(Tried { fixture, trial, expected, _folder: folder })
+    let trial = OverlayTrial { before, after, files: TrialFiles::Overlay(upper.clone()), began };
+    Some(Tried { fixture, trial, upper, expected, _folder: folder })
 }
 
 /// Of the clock by which the file system says when a file changed.
@@ -154,4 +155,89 @@ fn w33_a_kill_while_a_trial_is_accepted_is_made_good() {
         assert_same(&tried.fixture.state(), &tried.expected, &format!("killed at {moment}"));
         was_killed
     });
+}
+
+#[test]
+fn a_process_that_outlives_a_trial_cannot_write_what_was_accepted() {
+    use std::io::Write;
+
+    let Some(mut tried) = try_changes() else { return };
+    let survivor = std::fs::File::options().append(true).open(tried.upper.join("build/sub/x"));
+    let mut survivor = survivor.unwrap();
+    let modified = survivor.metadata().unwrap().modified().unwrap();
+    accept(tried.fixture.workspace(), &tried.trial, &RestoreConsent::None);
+    survivor.write_all(b" and more").unwrap();
+    assert_eq!(tried.fixture.read("build/sub/x"), "x");
+    let accepted = std::fs::metadata(tried.fixture.path("build/sub/x")).unwrap();
+    assert_eq!(accepted.modified().unwrap(), modified, "builds go by the time");
+}
+
+#[test]
+fn nothing_is_accepted_while_another_process_goes_back() {
+    let Some(mut tried) = try_changes() else { return };
+    let before = tried.fixture.state();
+    let made = plan(tried.fixture.workspace(), &tried.trial);
+    let other = std::fs::File::options()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(tried.fixture.store.join("restore-lock"))
+        .unwrap();
+    rustix::fs::flock(&other, rustix::fs::FlockOperation::NonBlockingLockExclusive).unwrap();
+    let trial = tried.trial.clone();
+    let refused = tried.fixture.workspace().accept_trial(
+        &trial,
+        &made,
+        &RestoreConsent::None,
+        &CancelFlag::new(),
+    );
+    assert!(matches!(refused, Err(windlass_workspace::WorkspaceError::InUse)), "{refused:?}");
+    assert_same(&tried.fixture.state(), &before, "nothing was begun");
+    drop(other);
+    accept(tried.fixture.workspace(), &tried.trial, &RestoreConsent::None);
+    assert_same(&tried.fixture.state(), &tried.expected, "as on the overlay");
+}
+
+/// A look at a folder that is taken into the store of another.
+fn look_at(root: &Path, store: &Path) -> SnapshotId {
+    let options = windlass_workspace::WorkspaceOptions {
+        is_overlay: true,
+        ..windlass_workspace::WorkspaceOptions::default()
+    };
+    let mut workspace = Workspace::open(root, store, options).unwrap();
+    workspace.look(windlass_workspace::LookDepth::Quick, &CancelFlag::new()).unwrap().id
+}
+
+#[test]
+fn what_was_done_in_a_copy_is_accepted_with_its_commits_and_without_what_no_copy_has() {
+    let mut fixture = Fixture::new();
+    fixture.git(&["init", "-q"]);
+    fixture.write(".gitignore", "build/\n");
+    for name in ["a", "b", "c", "build/made"] {
+        fixture.write(name, "one");
+    }
+    fixture.git(&["add", "."]);
+    fixture.git(&["commit", "-qm", "first"]);
+    let before = fixture.look().id;
+    let copy = fixture.store.parent().unwrap().join("copy");
+    fixture.workspace().copy_to(before, &copy, &CancelFlag::new()).unwrap();
+    std::fs::write(copy.join("a"), "two").unwrap();
+    std::fs::remove_file(copy.join("c")).unwrap();
+    crate::fixture::run_git(&copy, &["commit", "-qam", "second"]);
+    let after = look_at(&copy, &fixture.store);
+    let began = std::fs::metadata(&copy).unwrap().modified().unwrap();
+    let trial = OverlayTrial { before, after, files: TrialFiles::Copy(copy), began };
+    // What a person does meanwhile where the copy is as it was is no conflict; elsewhere it is one.
+    fixture.write("b", "mine");
+    assert!(plan(fixture.workspace(), &trial).conflicts().is_empty());
+    fixture.write("a", "mine");
+    let conflicts = plan(fixture.workspace(), &trial);
+    let conflicts: Vec<String> = conflicts.conflicts().iter().map(ToString::to_string).collect();
+    assert_eq!(conflicts, ["a"]);
+    accept(fixture.workspace(), &trial, &RestoreConsent::All);
+    let held = ["a", "b", "build/made"].map(|name| fixture.read(name));
+    assert_eq!(held, ["two", "mine", "one"]);
+    assert!(!fixture.path("c").exists());
+    assert_eq!(fixture.git(&["log", "--format=%s"]), "second\nfirst");
+    fixture.git(&["fsck", "--strict"]);
 }
