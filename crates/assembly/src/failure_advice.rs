@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use windlass_vocabulary::{FailureKind, ModelFailure, ModelName};
 
+use windlass_config_text::find_similar_name;
 use windlass_host::display::human_format;
 use windlass_host::environment::parse_local_address;
-use windlass_host::similar_name::find_similar_name;
 use windlass_provider::endpoint::EndpointDescription;
 use windlass_provider::endpoint::EndpointDescriptions;
 use windlass_provider::model_list::fetch_model_list;

@@ -6,7 +6,9 @@ use windlass_driver::{Session, SettingsChange};
 use windlass_host::command_error::CommandError;
 use windlass_host::environment::{EnvLookup, process_environment};
 use windlass_provider::config::Config;
-use windlass_provider::endpoint::{self, CredentialCache, EndpointDescriptions, ModelEndpoint};
+use windlass_provider::endpoint::{
+    self, CredentialCache, EndpointDescriptions, ModelEndpoint, ModelWire,
+};
 use windlass_provider::key_source;
 use windlass_provider::keyring::Keyring;
 use windlass_provider::keyring_key;
@@ -54,6 +56,13 @@ pub fn find_allowed_model(
     let lookup = layers.overlay_environment(lookup);
     let chosen = model_choice::choose_model(name, config, &lookup).ok()?;
     layers.available_models().allows(&chosen, config, &lookup).then_some(chosen)
+}
+
+/// How requests to this model are written, as things are configured now.
+pub fn find_model_wire(name: &str, lookup: &impl EnvLookup) -> Result<ModelWire, CommandError> {
+    let config = Config::load(lookup)?;
+    let chosen = model_choice::choose_model(name, &config, lookup)?;
+    Ok(ModelWire::resolve(&chosen, &config, lookup))
 }
 
 /// Another model for the rest of a session. The conversation stays; signatures of one provider are left

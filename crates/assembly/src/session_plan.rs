@@ -20,7 +20,7 @@ use crate::prompt_plan::{PromptPlan, PromptSource, build_with_endpoints, expand_
 use crate::resolved::ResolvedOptions;
 use crate::session::cleanup::SessionCleanup;
 use crate::session::snapshots::snapshot_config;
-use crate::session::trials::{report_session, trial_config};
+use crate::session::trials::{SHARED_BUDGET_VARIABLE, is_on_trial, report_session, trial_config};
 use crate::session::{self, SelectedSession};
 use crate::settings::SettingsLayers;
 use crate::settings::reloader::SettingsReloader;
@@ -260,7 +260,8 @@ impl SessionParts {
         if let Some(mut config) = snapshot_config(&description.cwd, lookup) {
             resolved.layers.limit_snapshots(&mut config);
             builder = builder.snapshots(config);
-            for root in &added_directories {
+            // On a trial they cannot be written.
+            for root in added_directories.iter().filter(|_| !is_on_trial(lookup)) {
                 if let Some(mut config) = snapshot_config(root, lookup) {
                     resolved.layers.limit_snapshots(&mut config);
                     builder = builder.added_snapshots(root, config);
@@ -270,8 +271,13 @@ impl SessionParts {
         if let Some(config) = trial_config(lookup) {
             builder = builder.trials(config);
         }
+        if let Some(budget) = lookup(SHARED_BUDGET_VARIABLE).filter(|path| !path.is_empty()) {
+            builder = builder.shared_budget(budget, session.id.as_str());
+        }
         report_session(&session.id, lookup);
         let cleanup = session.create_files(resolved.layers.cleanup_days())?;
+        // On a trial other sessions cannot be moved.
+        let cleanup = cleanup.filter(|_| !is_on_trial(lookup));
         let mut notes = resolved.notes;
         notes.extend(session.journal.is_some().then(|| format!("this is session {}", session.id)));
         Ok(SessionPlan {

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use windlass_driver::{AgentDefinition, SubagentConfig, ToolRegistry, ToolSessionContext};
 use windlass_permission::{Policy, Rule};
 
+use windlass_config_text::find_similar_name;
 use windlass_host::command_error::CommandError;
-use windlass_host::similar_name::find_similar_name;
 use windlass_project::rule_list::split_rules;
 
 #[derive(Debug)]

@@ -17,10 +17,11 @@ use rmcp::transport::{
     WWWAuthenticateParams,
 };
 
+use windlass_tool::http_client::install_crypto_provider;
+
 use crate::connection::clean_excerpt;
 use crate::failure::McpFailure;
 use crate::tool_names::fingerprint;
-use crate::transport::http::install_crypto_provider;
 
 /// A place that keeps secrets better than a file does. May take its time.
 pub trait LoginSecretStore: Send + Sync {

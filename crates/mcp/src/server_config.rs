@@ -89,7 +89,8 @@ fn resolve_server_config(
     let command_line = GuardedCommandLine { line, ..GuardedCommandLine::default() };
     let mut unset = Vec::new();
     let mut full = |text: &str| expand_variables(text, variables, &mut unset);
-    let way = match (entry.kind.as_deref(), &entry.command, &entry.url) {
+    let command = entry.command.as_ref().filter(|command| !command.trim().is_empty());
+    let way = match (entry.kind.as_deref(), command, &entry.url) {
         (None | Some("stdio"), Some(command), _) => {
             McpServerTransport::Process(StdioServerConfig {
                 command: full(command),

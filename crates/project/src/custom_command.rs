@@ -25,6 +25,8 @@ pub enum CommandAuthor {
 pub struct CustomCommand {
     /// Without the slash.
     pub name: String,
+    /// Of a skill: what its folder calls it.
+    pub folder_name: Option<String>,
     pub description: String,
     pub argument_hint: Option<String>,
     pub author: CommandAuthor,
@@ -68,6 +70,7 @@ impl CustomCommands {
             let description = skill.description.chars().take(DESCRIPTION_CHARS_MAX).collect();
             found.push(CustomCommand {
                 name: skill.name.clone(),
+                folder_name: skill_folder_name(skill),
                 description,
                 argument_hint: hint,
                 author,
@@ -97,7 +100,14 @@ impl CustomCommands {
             let parts: Vec<String> = plugin.map(str::to_owned).into_iter().chain(parts).collect();
             let name = parts.join(":");
             let (description, hint) = read_description(&path);
-            self.push(CustomCommand { name, description, argument_hint: hint, author, path });
+            self.push(CustomCommand {
+                name,
+                folder_name: None,
+                description,
+                argument_hint: hint,
+                author,
+                path,
+            });
         }
     }
 
@@ -114,11 +124,13 @@ impl CustomCommands {
     }
 
     /// The command a prompt calls, and the words after its name. Folders before a name may be left out
-    /// where that is clear: `/name` for `/folder:name`.
+    /// where that is clear: `/name` for `/folder:name`. A skill answers to the name of its folder, too.
     pub fn find_invoked<'a>(&self, prompt: &'a str) -> Option<(&CustomCommand, &'a str)> {
         let text = prompt.trim_start().strip_prefix('/')?;
         let (name, words) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+        let is_folder = |custom: &&CustomCommand| custom.folder_name.as_deref() == Some(name);
         let exact = self.commands.iter().find(|custom| custom.name == name);
+        let exact = exact.or_else(|| self.commands.iter().find(is_folder));
         let ends_so = |custom: &&CustomCommand| {
             custom.name.strip_suffix(name).is_some_and(|before| before.ends_with(':'))
         };
@@ -152,6 +164,14 @@ impl CustomCommand {
     pub fn folder(&self) -> String {
         self.path.parent().map_or_else(String::new, |folder| folder.to_string_lossy().into_owned())
     }
+}
+
+fn skill_folder_name(skill: &SkillDefinition) -> Option<String> {
+    let folder = skill.listed_path.file_name()?.to_str()?;
+    Some(match skill.name.rsplit_once(':') {
+        Some((plugin, _)) => format!("{plugin}:{folder}"),
+        None => folder.to_owned(),
+    })
 }
 
 /// The description in the front matter, or else the first line; and the argument hint.

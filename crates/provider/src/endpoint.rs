@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use windlass_driver::Endpoint;
+use windlass_driver::{Endpoint, ProviderRules};
 use windlass_vocabulary::{ModelName, WireFormat};
 
 use crate::api_key::ProviderCredential;
@@ -77,6 +77,26 @@ impl CredentialCache {
 /// Providers that search the web for their models. Servers that only speak like them do not.
 const WEB_SEARCH_PROVIDERS: &[&str] = &["anthropic", "openai", "gemini"];
 
+/// How requests to a model are written.
+#[derive(Clone, Debug)]
+pub struct ModelWire {
+    pub wire: WireFormat,
+    /// What its server accepts.
+    pub rules: ProviderRules,
+}
+
+impl ModelWire {
+    pub fn resolve(chosen: &ChosenModel, config: &Config, lookup: &impl EnvLookup) -> Self {
+        let provider = config.providers.get(&chosen.provider).cloned().unwrap_or_default();
+        let wire = provider.wire.unwrap_or(WireFormat::AnthropicMessages);
+        let mut rules = provider_rules::resolve_provider_rules(wire, &provider, chosen.model());
+        if is_caching_disabled(&chosen.name, lookup) {
+            rules.cache_marks_max = 0;
+        }
+        Self { wire, rules }
+    }
+}
+
 /// Finds a model's server. When there is no key, says what there is instead.
 pub fn resolve_endpoint(
     chosen: &ChosenModel,
@@ -85,7 +105,7 @@ pub fn resolve_endpoint(
     lookup: &impl EnvLookup,
 ) -> Result<ModelEndpoint, CommandError> {
     let provider = config.providers.get(&chosen.provider).cloned().unwrap_or_default();
-    let wire = provider.wire.unwrap_or(WireFormat::AnthropicMessages);
+    let ModelWire { wire, rules } = ModelWire::resolve(chosen, config, lookup);
     let ProviderUrl { base_url, advice: address_advice } =
         ProviderUrl::resolve(&provider, &chosen.provider, config, lookup)?;
     let is_local = environment::parse_local_address(&base_url).is_some();
@@ -110,10 +130,6 @@ pub fn resolve_endpoint(
     endpoint.headers = provider.headers.clone();
     if let Some(variable) = &provider.headers_env {
         endpoint.headers.extend(environment::read_headers(lookup, variable)?);
-    }
-    let mut rules = provider_rules::resolve_provider_rules(wire, &provider, chosen.model());
-    if is_caching_disabled(&chosen.name, lookup) {
-        rules.cache_marks_max = 0;
     }
     endpoint = endpoint.with_provider_rules(rules);
     if let Some(renewal) = renewal {

@@ -148,14 +148,6 @@ impl JsonSpanNode {
     }
 }
 
-/// Line and column of a byte, from 1.
-pub(crate) fn line_and_column(text: &str, at: usize) -> (usize, usize) {
-    let before = text.get(..at.min(text.len())).unwrap_or(text);
-    let line_start = before.rfind('\n').map_or(0, |at| at + 1);
-    let column = before.get(line_start..).unwrap_or_default().chars().count() + 1;
-    (before.matches('\n').count() + 1, column)
-}
-
 pub(crate) fn push_pointer_key(pointer: &str, key: &str) -> String {
     format!("{pointer}/{}", key.replace('~', "~0").replace('/', "~1"))
 }
@@ -178,6 +170,8 @@ const STRICT_JSON: ParseOptions = ParseOptions {
 mod tests {
     use proptest::prelude::*;
 
+    use windlass_config_text::TextPosition;
+
     use super::*;
 
     const TEXT: &str = "{\n  \"a\\u0062\": [1, {\"c\": \"]}\\\"\"}],\n  \"d/e\": {\"f\": null}\n}";
@@ -195,7 +189,8 @@ mod tests {
             ("/nowhere", (1, 1)),
         ];
         for (pointer, place) in cases {
-            assert_eq!(line_and_column(TEXT, node.find_offset(pointer)), place, "{pointer}");
+            let found = TextPosition::from_offset(TEXT, node.find_offset(pointer));
+            assert_eq!((found.line, found.column), place, "{pointer}");
         }
         assert!(node.find_duplicate_key().is_none());
     }

@@ -51,7 +51,7 @@ pub use settings::SettingsFile;
 pub use settings_location::{
     CommandLineSettings, EnabledSources, SettingsLocations, SettingsRequest, find_project_root,
 };
-pub use settings_problem::{ProblemSeverity, SettingsProblem, TextPosition};
+pub use settings_problem::{ProblemSeverity, SettingsProblem};
 pub use settings_watcher::{SettingsFileChanged, SettingsWatcher};
 pub use settings_write_error::SettingsWriteError;
 pub use trust::{ProjectTrust, TrustItem, TrustState, TrustedScripts};

@@ -7,12 +7,13 @@ use std::path::Path;
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
+use windlass_config_text::TextPosition;
 use windlass_permission::permission_layer::SettingsSource;
 
 use crate::bounded_file;
 use crate::loaded_settings::SourcedValue;
 use crate::settings_location::SettingsRequest;
-use crate::settings_problem::{ProblemSeverity, SettingsProblem, TextPosition};
+use crate::settings_problem::{ProblemSeverity, SettingsProblem};
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -3,16 +3,17 @@
 use std::path::PathBuf;
 
 use serde_json::{Map, Value};
+use windlass_config_text::TextPosition;
 use windlass_permission::Rule;
 use windlass_permission::permission_layer::SettingsSource;
 
 use crate::bounded_file::{self, SETTINGS_BYTES_MAX};
 use crate::file_stamp::{FileOverrides, SettingsFileStamp};
-use crate::json_spans::{JsonSpanKind, JsonSpanNode, line_and_column};
+use crate::json_spans::{JsonSpanKind, JsonSpanNode};
 use crate::loaded_settings::SettingsFileState;
 use crate::prune::{self, PrunedEntry};
 use crate::settings_location::{CommandLineSettings, SettingsCandidate};
-use crate::settings_problem::{ProblemSeverity, SettingsProblem, TextPosition};
+use crate::settings_problem::{ProblemSeverity, SettingsProblem};
 
 #[derive(Clone, Debug)]
 pub(crate) struct SettingsLayer {
@@ -99,9 +100,14 @@ impl SettingsLayer {
     fn parse_text(&mut self, text: String) {
         let settings = match serde_json::from_str::<Value>(&text) {
             Ok(Value::Object(settings)) => settings,
-            Ok(_) => return self.mark_broken(Some((1, 1)), "settings must be a JSON object"),
+            Ok(_) => {
+                return self.mark_broken(
+                    Some(TextPosition { line: 1, column: 1 }),
+                    "settings must be a JSON object",
+                );
+            }
             Err(error) => {
-                let place = (error.line(), error.column().max(1));
+                let place = TextPosition { line: error.line(), column: error.column().max(1) };
                 // Its own words repeat the place.
                 let words = error.to_string();
                 let words = match begins_comment(&text, place) {
@@ -116,7 +122,7 @@ impl SettingsLayer {
         };
         if let Some((key, at)) = node.find_duplicate_key() {
             let what = format!("the key `{key}` is written twice");
-            return self.mark_broken(Some(line_and_column(&text, at)), &what);
+            return self.mark_broken(Some(TextPosition::from_offset(&text, at)), &what);
         }
         let (settings, cuts) = prune::prune(&settings);
         self.text = text;
@@ -161,8 +167,10 @@ impl SettingsLayer {
         what: String,
         severity: ProblemSeverity,
     ) {
-        let place =
-            self.node.as_ref().map(|node| line_and_column(&self.text, node.find_offset(pointer)));
+        let place = self
+            .node
+            .as_ref()
+            .map(|node| TextPosition::from_offset(&self.text, node.find_offset(pointer)));
         self.push_problem(place, what, severity);
     }
 
@@ -188,7 +196,7 @@ impl SettingsLayer {
         lines
     }
 
-    fn mark_broken(&mut self, place: Option<(usize, usize)>, why: &str) {
+    fn mark_broken(&mut self, place: Option<TextPosition>, why: &str) {
         self.state = SettingsFileState::Broken;
         let what = format!(
             "{why}; until it is fixed, everything asks, because its deny rules are unknown"
@@ -198,27 +206,23 @@ impl SettingsLayer {
 
     fn push_problem(
         &mut self,
-        place: Option<(usize, usize)>,
+        place: Option<TextPosition>,
         what: String,
         severity: ProblemSeverity,
     ) {
         let source = Some(self.source);
         let name = self.name.clone();
-        self.problems.push(SettingsProblem {
-            source,
-            name,
-            position: place.map(TextPosition::from),
-            what,
-            severity,
-        });
+        self.problems.push(SettingsProblem { source, name, position: place, what, severity });
     }
 }
 
 /// Does a comment begin at this place? Other editors' settings have them, so the parser's own words
 /// ("key must be a string") would not say what to change.
-fn begins_comment(text: &str, (line, column): (usize, usize)) -> bool {
-    let line = text.lines().nth(line.saturating_sub(1)).unwrap_or_default();
-    let from =
-        line.char_indices().nth(column.saturating_sub(1)).map_or("", |(at, _)| line.split_at(at).1);
+fn begins_comment(text: &str, place: TextPosition) -> bool {
+    let line = text.lines().nth(place.line.saturating_sub(1)).unwrap_or_default();
+    let from = line
+        .char_indices()
+        .nth(place.column.saturating_sub(1))
+        .map_or("", |(at, _)| line.split_at(at).1);
     from.starts_with("//") || from.starts_with("/*")
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use windlass_config_text::TextPosition;
 use windlass_permission::permission_layer::SettingsSource;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -26,20 +27,6 @@ impl ProblemSeverity {
     }
 }
 
-/// Line and column, from 1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TextPosition {
-    pub line: usize,
-    /// The column, in characters.
-    pub column: usize,
-}
-
-impl From<(usize, usize)> for TextPosition {
-    fn from((line, column): (usize, usize)) -> Self {
-        Self { line, column }
-    }
-}
-
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettingsProblem {
     /// The layer; none for what belongs to no layer.
@@ -55,8 +42,8 @@ pub struct SettingsProblem {
 impl fmt::Display for SettingsProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.name)?;
-        if let Some(TextPosition { line, column }) = self.position {
-            write!(f, ", line {line}, column {column}")?;
+        if let Some(position) = self.position {
+            write!(f, ", {position}")?;
         }
         write!(f, ": {}", self.what)
     }

@@ -17,6 +17,7 @@ mod client_hooks;
 mod client_mcp_servers;
 mod client_requests;
 mod control;
+mod early_blocks;
 mod elicitation;
 mod event_loop;
 mod failure_name;

@@ -1,7 +1,7 @@
 //! Turns the notices of a session into the frames a client reads.
 //!
-//! An answer is sent when it is in the transcript, with the ids it has there. So no finished frame is
-//! ever void.
+//! An answer is sent when it is in the transcript, with the ids it has there, so that no finished frame is
+//! void. Clients that want the pieces get its first blocks earlier (`early_blocks.rs`).
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -13,6 +13,7 @@ use windlass_vocabulary::{
     ToolOutcome, Usage,
 };
 
+use crate::early_blocks::EarlyBlocks;
 use crate::failure_name;
 use crate::frame::{
     AssistantFrame, AssistantMessage, ChangedFileFrame, FrameContent, OutgoingFrame, SystemFrame,
@@ -36,6 +37,9 @@ pub(crate) struct NoticeFrameBuilder {
     usage: Usage,
     input_estimate: Tokens,
     partial: PartialMessage,
+    early: EarlyBlocks,
+    /// How many blocks of the last answer were sent before it was finished.
+    early_count: usize,
     /// Structured outputs that wait for their result.
     structured_outputs: HashMap<String, Value>,
     running_tools: HashMap<String, RunningTool>,
@@ -60,6 +64,8 @@ impl NoticeFrameBuilder {
             usage: Usage::default(),
             input_estimate: Tokens(0),
             partial: PartialMessage::default(),
+            early: EarlyBlocks::default(),
+            early_count: 0,
             structured_outputs: HashMap::new(),
             running_tools: HashMap::new(),
         }
@@ -93,6 +99,7 @@ impl NoticeFrameBuilder {
             Notice::Streamed { attempt, delta } => self.build_delta_frames(*attempt, delta),
             Notice::Retracted { .. } => {
                 self.partial = PartialMessage::default();
+                self.early = EarlyBlocks::default();
                 Vec::new()
             }
             Notice::Billed { usage, .. } => {
@@ -186,9 +193,12 @@ impl NoticeFrameBuilder {
         if !self.includes_partial_messages || is_hidden {
             return Vec::new();
         }
+        let early = self.early.on_delta(attempt, delta);
+        let mut frames = self.build_block_frames(early);
         let author = PartialMessageAuthor { id: &self.message_id, model: &self.model };
         let events = self.partial.delta_to_events(attempt, delta, &author);
-        self.build_stream_event_frames(events)
+        frames.extend(self.build_stream_event_frames(events));
+        frames
     }
 
     fn build_stream_event_frames(&self, events: Vec<Value>) -> Vec<OutgoingFrame> {
@@ -214,8 +224,23 @@ impl NoticeFrameBuilder {
         } else {
             Vec::new()
         };
-        let blocks = message.content.iter().filter_map(FrameContent::from_block);
-        let included = blocks.filter(|block| self.is_included(block));
+        let mut early = std::mem::take(&mut self.early);
+        let mut blocks: Vec<FrameContent> =
+            message.content.iter().filter_map(FrameContent::from_block).collect();
+        let block_count = blocks.len();
+        blocks.retain(|block| !early.take_sent(block));
+        self.early_count = block_count.saturating_sub(blocks.len());
+        frames.extend(self.build_block_frames(blocks));
+        frames
+    }
+
+    /// How many blocks of the answer that was just added have been sent before.
+    pub(crate) fn early_count(&self) -> usize {
+        self.early_count
+    }
+
+    fn build_block_frames(&self, blocks: Vec<FrameContent>) -> Vec<OutgoingFrame> {
+        let included = blocks.into_iter().filter(|block| self.is_included(block));
         let shown = included.map(|mut block| {
             if let FrameContent::Thinking { thinking, .. } = &mut block
                 && self.hides_thinking
@@ -224,8 +249,7 @@ impl NoticeFrameBuilder {
             }
             block
         });
-        frames.extend(shown.map(|block| self.build_assistant_frame(block, None)));
-        frames
+        shown.map(|block| self.build_assistant_frame(block, None)).collect()
     }
 
     fn is_included(&self, block: &FrameContent) -> bool {

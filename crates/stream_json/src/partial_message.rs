@@ -1,10 +1,11 @@
 //! An answer under way, piece by piece in the words of the messages wire, whatever wire it came over.
 //!
 //! A new attempt simply begins a new message: there is no word for taking one back, and the finished
-//! frames, which follow, are what counts.
+//! frames, which follow, are what counts. Some wires finish their blocks only at the end of the answer:
+//! a block that streamed is not sent again then.
 
 use serde_json::{Value, json};
-use windlass_vocabulary::{AttemptId, ContentBlock, Delta, Usage};
+use windlass_vocabulary::{AttemptId, ContentBlock, Delta, ToolCallId, Usage};
 
 use crate::frame::{FrameContent, FrameUsage};
 
@@ -13,16 +14,18 @@ pub(crate) struct PartialMessage {
     attempt: Option<AttemptId>,
     /// Of the next block.
     index: u64,
-    open_block_kind: Option<PartialBlockKind>,
+    open_block: Option<PartialBlock>,
     /// Input of the open call was sent.
     has_call_input: bool,
+    /// Blocks that streamed before another one began, and are yet to be finished.
+    unfinished: Vec<PartialBlock>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum PartialBlockKind {
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum PartialBlock {
     Text,
     Thinking,
-    Call,
+    Call(ToolCallId),
 }
 
 pub(crate) struct PartialMessageAuthor<'a> {
@@ -47,28 +50,21 @@ impl PartialMessage {
         }
         match delta {
             Delta::Text(text) => {
-                self.open_block(
-                    PartialBlockKind::Text,
-                    || json!({ "type": "text", "text": "" }),
-                    &mut events,
-                );
+                let empty = || json!({ "type": "text", "text": "" });
+                self.start_block(PartialBlock::Text, empty, &mut events);
                 events.push(self.build_block_delta(&json!({ "type": "text_delta", "text": text })));
             }
             Delta::Thinking(text) => {
                 let empty = || json!({ "type": "thinking", "thinking": "", "signature": "" });
-                self.open_block(PartialBlockKind::Thinking, empty, &mut events);
+                self.start_block(PartialBlock::Thinking, empty, &mut events);
                 events.push(
                     self.build_block_delta(&json!({ "type": "thinking_delta", "thinking": text })),
                 );
             }
             Delta::CallStarted { id, name } => {
-                self.close_block(&mut events);
-                let block = json!({
-                    "type": "tool_use", "id": id.as_str(), "name": name.as_str(), "input": {},
-                });
-                self.open_block(PartialBlockKind::Call, || block, &mut events);
+                self.start_call(id, name.as_str(), &mut events);
             }
-            Delta::CallInput(text) if self.open_block_kind == Some(PartialBlockKind::Call) => {
+            Delta::CallInput(text) if matches!(self.open_block, Some(PartialBlock::Call(_))) => {
                 self.has_call_input = true;
                 events.push(self.build_block_delta(
                     &json!({ "type": "input_json_delta", "partial_json": text }),
@@ -76,14 +72,10 @@ impl PartialMessage {
             }
             Delta::Block(block) => self.complete_block(block, &mut events),
             Delta::Call { call, .. } => {
-                if self.open_block_kind != Some(PartialBlockKind::Call) {
-                    self.close_block(&mut events);
-                    let block = json!({
-                        "type": "tool_use", "id": call.id.as_str(), "name": call.name.as_str(),
-                        "input": {},
-                    });
-                    self.open_block(PartialBlockKind::Call, || block, &mut events);
+                if self.take_unfinished(&PartialBlock::Call(call.id.clone())) {
+                    return events;
                 }
+                self.start_call(&call.id, call.name.as_str(), &mut events);
                 if !self.has_call_input {
                     let input = call.input.as_str();
                     let piece = json!({ "type": "input_json_delta", "partial_json": input });
@@ -115,40 +107,59 @@ impl PartialMessage {
 
     /// A block is whole: sends what was not sent piece by piece.
     fn complete_block(&mut self, block: &ContentBlock, events: &mut Vec<Value>) {
-        match (self.open_block_kind, block) {
-            (Some(PartialBlockKind::Text), ContentBlock::Text(_)) => {}
-            (Some(PartialBlockKind::Thinking), ContentBlock::Thinking(thinking)) => {
-                let signature = thinking.signature.as_deref().unwrap_or_default();
-                let seal = json!({ "type": "signature_delta", "signature": signature });
-                events.push(self.build_block_delta(&seal));
+        let streamed = match block {
+            ContentBlock::Text(_) => Some(PartialBlock::Text),
+            ContentBlock::Thinking(_) => Some(PartialBlock::Thinking),
+            ContentBlock::ToolUse(_)
+            | ContentBlock::ToolResult(_)
+            | ContentBlock::Media(_)
+            | ContentBlock::Provider(_) => None,
+        };
+        if streamed.is_none() || self.open_block != streamed {
+            if streamed.is_some_and(|streamed| self.take_unfinished(&streamed)) {
+                return;
             }
-            (_, block) => {
-                self.close_block(events);
-                if let Some(content) = FrameContent::from_block(block) {
-                    events.push(json!({
-                        "type": "content_block_start", "index": self.index, "content_block": content,
-                    }));
-                    self.open_block_kind = Some(PartialBlockKind::Text);
-                }
+            self.close_block(events);
+            if let Some(content) = FrameContent::from_block(block) {
+                events.push(json!({
+                    "type": "content_block_start", "index": self.index, "content_block": content,
+                }));
+                self.open_block = Some(PartialBlock::Text);
             }
+        } else if let ContentBlock::Thinking(thinking) = block {
+            let signature = thinking.signature.as_deref().unwrap_or_default();
+            let seal = json!({ "type": "signature_delta", "signature": signature });
+            events.push(self.build_block_delta(&seal));
         }
         self.close_block(events);
     }
 
-    fn open_block(
+    fn take_unfinished(&mut self, block: &PartialBlock) -> bool {
+        let found = self.unfinished.iter().position(|unfinished| unfinished == block);
+        found.map(|index| self.unfinished.remove(index)).is_some()
+    }
+
+    fn start_call(&mut self, id: &ToolCallId, name: &str, events: &mut Vec<Value>) {
+        let block = || json!({ "type": "tool_use", "id": id.as_str(), "name": name, "input": {} });
+        self.start_block(PartialBlock::Call(id.clone()), block, events);
+    }
+
+    /// Opens a block, unless it is open.
+    fn start_block(
         &mut self,
-        kind: PartialBlockKind,
-        block: impl FnOnce() -> Value,
+        block: PartialBlock,
+        build_content: impl FnOnce() -> Value,
         events: &mut Vec<Value>,
     ) {
-        if self.open_block_kind == Some(kind) {
+        if self.open_block.as_ref() == Some(&block) {
             return;
         }
+        self.unfinished.extend(self.open_block.clone());
         self.close_block(events);
-        self.open_block_kind = Some(kind);
+        self.open_block = Some(block);
         self.has_call_input = false;
         events.push(json!({
-            "type": "content_block_start", "index": self.index, "content_block": block(),
+            "type": "content_block_start", "index": self.index, "content_block": build_content(),
         }));
     }
 
@@ -157,7 +168,7 @@ impl PartialMessage {
     }
 
     fn close_block(&mut self, events: &mut Vec<Value>) {
-        if self.open_block_kind.take().is_some() {
+        if self.open_block.take().is_some() {
             events.push(json!({ "type": "content_block_stop", "index": self.index }));
             self.index += 1;
         }

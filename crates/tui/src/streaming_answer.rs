@@ -16,6 +16,8 @@ pub struct StreamingAnswer {
     blocks: VecDeque<StreamingBlock>,
     /// Hashes of the texts of blocks that were taken completely.
     shown_hashes: VecDeque<u64>,
+    /// Reasoning that streams; some wires finish it only at the end of the answer.
+    open_thought: String,
 }
 
 #[derive(Debug)]
@@ -28,23 +30,41 @@ enum StreamingBlock {
 impl StreamingAnswer {
     pub fn push_delta(&mut self, delta: &Delta, width: usize) {
         match delta {
-            Delta::Text(text) => self.with_open_text(|draft| draft.push(text)),
+            Delta::Thinking(text) => self.open_thought.push_str(text),
+            Delta::Text(text) => {
+                let thought = std::mem::take(&mut self.open_thought);
+                self.add_thought(&thought, width);
+                self.with_open_text(|draft| draft.push(text));
+            }
             Delta::Block(ContentBlock::Text(text)) if !text.trim().is_empty() => {
                 self.with_open_text(|draft| complete_stream(draft, text));
             }
-            Delta::Block(ContentBlock::Thinking(thinking)) if !thinking.text.trim().is_empty() => {
-                let line = render_folded_thought(&thinking.text, width);
-                self.blocks.push_back(StreamingBlock::Thought(line, hash_text(&thinking.text)));
+            Delta::Block(ContentBlock::Thinking(thinking)) => {
+                self.open_thought.clear();
+                self.add_thought(&thinking.text, width);
             }
-            Delta::Block(_)
-            | Delta::Thinking(_)
-            | Delta::CallStarted { .. }
+            Delta::Block(_) => self.open_thought.clear(),
+            Delta::CallStarted { .. }
             | Delta::CallInput(_)
             | Delta::Call { .. }
             | Delta::Usage(_)
             | Delta::Cleared { .. }
             | Delta::Raw(_) => {}
         }
+    }
+
+    /// Adds the line of a thought, unless there is nothing to show or it is there already.
+    fn add_thought(&mut self, text: &str, width: usize) {
+        let hash = hash_text(text);
+        let is_same = |block: &StreamingBlock| matches!(block, StreamingBlock::Thought(_, shown) if *shown == hash);
+        if text.trim().is_empty()
+            || self.shown_hashes.contains(&hash)
+            || self.blocks.iter().any(is_same)
+        {
+            return;
+        }
+        let line = render_folded_thought(text, width);
+        self.blocks.push_back(StreamingBlock::Thought(line, hash));
     }
 
     /// Changes the last text block, or a new one if that is complete.
@@ -256,5 +276,30 @@ mod tests {
                 assert!(words.iter().any(|words| words == "  second 39"), "{words:?}");
             }
         }
+    }
+    /// Some wires finish all blocks together when the answer is over.
+    #[test]
+    fn blocks_that_are_finished_last_are_shown_once_and_in_order() {
+        let text: String = (0..40).map(|number| format!("line {number}\n\n")).collect();
+        let mut answer = StreamingAnswer::default();
+        answer.push_delta(&Delta::Thinking("hm".to_owned()), 40);
+        let mut shown = Vec::new();
+        for piece in text.split_inclusive('\n') {
+            answer.push_delta(&Delta::Text(piece.to_owned()), 40);
+            answer.draw(40);
+            shown.extend(answer.take_overflow(5));
+        }
+        for block in [thought("hm"), ContentBlock::Text(text.clone())] {
+            answer.push_delta(&Delta::Block(block), 40);
+        }
+        answer.draw(40);
+        shown.extend(answer.take_overflow(0));
+        assert!(answer.finish_thought("hm", 40).is_none());
+        assert!(answer.finish_text(&text).is_none_or(|rest| rest.lines().next().is_none()));
+        let mut words: Vec<String> = shown.iter().map(StyledLine::plain_text).collect();
+        words.retain(|words| !words.is_empty());
+        assert_eq!(words.len(), 41, "{words:#?}");
+        assert_eq!(words[0], "∴ hm  Ctrl-O");
+        assert_eq!(words[40], "  line 39");
     }
 }

@@ -228,6 +228,11 @@ pub const TRIAL_YES: &str = "Yes, apply them";
 pub const CHOICE_NO_REASON: &str = "No, and say what to do instead";
 pub const CHOICE_YES_COMMENT: &str = "Yes, and add a comment";
 
+/// In the place of the rules, where each is a choice of its own.
+pub fn count_rules(rules: usize) -> String {
+    format!("all {rules} rules")
+}
+
 pub fn choice_for_session(rules: &str) -> String {
     format!("Yes, and allow {rules} for this session")
 }

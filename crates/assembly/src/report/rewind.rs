@@ -50,11 +50,11 @@ pub fn rewind_journal(
         rewind_locked(&lock, target.point.conversation, &rewind_point::fallback_settings())
             .map_err(|error| journal_error(&error))?;
     }
-    let is_given_up = wanted.scope.files
-        && workspace.is_some_and(|workspace| {
-            rewind::are_snapshots_given_up(&snapshots, workspace, target.point.files)
-        });
-    Ok(render_rewind(wanted, &target, &files, is_given_up))
+    let workspace = workspace.filter(|_| wanted.scope.files);
+    let given_up = workspace.map_or_else(Vec::new, |workspace| {
+        rewind::list_given_up_calls(&snapshots, workspace, target.point.files)
+    });
+    Ok(render_rewind(wanted, &target, &files, &given_up))
 }
 
 /// Takes back the last rewind of files, or says what that would change.
@@ -93,15 +93,15 @@ pub async fn rewind_open_session(
             let kept = open_change_log(&journal)?;
             let target = find_target(&messages, &kept, to)?;
             let workspace = open_session_snapshots(&kept, &process_environment);
-            let is_given_up = arguments.scope.files
-                && workspace.is_some_and(|workspace| {
-                    rewind::are_snapshots_given_up(&kept, &workspace, target.point.files)
-                });
-            Ok(Ok((target, is_given_up)))
+            let workspace = workspace.filter(|_| arguments.scope.files);
+            let given_up = workspace.map_or_else(Vec::new, |workspace| {
+                rewind::list_given_up_calls(&kept, &workspace, target.point.files)
+            });
+            Ok(Ok((target, given_up)))
         }
     });
     let broken = |error| CommandError::failure(format!("this should not happen: {error}"));
-    let (target, is_given_up) = match looked.await.map_err(broken)?? {
+    let (target, given_up) = match looked.await.map_err(broken)?? {
         Ok(found) => found,
         Err(listed) => return Ok(listed),
     };
@@ -109,7 +109,7 @@ pub async fn rewind_open_session(
         .rewind(target.name.clone(), wanted.scope, wanted.options.clone())
         .await
         .map_err(|error| rewind_error(&error))?;
-    Ok(render_rewind(wanted, &target, &rewound.files, is_given_up))
+    Ok(render_rewind(wanted, &target, &rewound.files, &given_up))
 }
 
 fn render_prompts(
@@ -118,6 +118,8 @@ fn render_prompts(
     snapshots: &SnapshotStore,
     workspace: Option<&SharedWorkspace>,
 ) -> (String, Value) {
+    let given_up = workspace
+        .map_or_else(Vec::new, |workspace| rewind::list_given_up_calls(snapshots, workspace, 0));
     let mut rows = vec![["", "files", "message", "prompt"].map(str::to_owned)];
     let mut objects = Vec::new();
     for (place, traced) in prompts.iter().enumerate() {
@@ -139,17 +141,18 @@ fn render_prompts(
         ColumnAlignment::Left,
     ];
     let text = format!(
-        "Session {id}\n{}\nGo back to before a prompt: windlass rewind {id} --to NUMBER. {REWIND_NOT_COVERED}\n",
-        render_table(sides, &rows)
+        "Session {id}\n{}\n{}Go back to before a prompt: windlass rewind {id} --to NUMBER. {REWIND_NOT_COVERED}\n",
+        render_table(sides, &rows),
+        describe_given_up(&given_up)
     );
-    (text, json!({"session_id": id, "prompts": objects}))
+    (text, json!({"session_id": id, "prompts": objects, "calls_given_up": given_up}))
 }
 
 fn render_rewind(
     wanted: &RewindArguments,
     target: &RewindTarget,
     files: &[FileRewind],
-    is_given_up: bool,
+    given_up: &[String],
 ) -> (String, Value) {
     let is_done = !wanted.options.dry_run;
     let mut text = String::new();
@@ -161,12 +164,11 @@ fn render_rewind(
     if wanted.scope.files {
         text.push_str(&render_files(files, is_done));
     }
-    if is_given_up {
-        text.push_str(SNAPSHOTS_GIVEN_UP);
-    }
+    text.push_str(&describe_given_up(given_up));
     let objects: Vec<Value> = files.iter().map(file_to_json).collect();
     let object = json!({
-        "snapshots_given_up": is_given_up,
+        "snapshots_given_up": !given_up.is_empty(),
+        "calls_given_up": given_up,
         "prompt": target.number,
         "uuid": target.name,
         "conversation": wanted.scope.conversation,
@@ -238,4 +240,21 @@ fn rewind_error(error: &RewindError) -> CommandError {
 }
 
 const PROMPT_CHARS_MAX: usize = 60;
-const SNAPSHOTS_GIVEN_UP: &str = "The snapshots of that moment were given up, for room or for their age: what commands changed since is not restored.\n";
+/// Nothing if nothing was.
+fn describe_given_up(calls: &[String]) -> String {
+    if calls.is_empty() {
+        return String::new();
+    }
+    let shown: Vec<&str> = calls.iter().take(GIVEN_UP_SHOWN_MAX).map(String::as_str).collect();
+    let more = match calls.len() - shown.len() {
+        0 => String::new(),
+        count => format!(" and {count} more"),
+    };
+    format!(
+        "Snapshots of that time were given up, for room or for their age. What these calls changed is not \
+         restored: {}{more}\n",
+        shown.join(", ")
+    )
+}
+
+const GIVEN_UP_SHOWN_MAX: usize = 20;

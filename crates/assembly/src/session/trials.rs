@@ -1,22 +1,32 @@
 //! Trials of this user: where they are kept, and how a process of ours comes to be on one.
 
 use std::ffi::OsString;
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use windlass_driver::sandbox::EntryProgram;
 use windlass_driver::snapshot::SharedWorkspace;
-use windlass_driver::trial::{COMMAND_TRIAL_PREFIX, Trial, TrialConfig, run_trial_look};
+use windlass_driver::trial::{
+    COMMAND_TRIAL_PREFIX, Trial, TrialAccess, TrialConfig, run_trial_look,
+};
 use windlass_host::command_error::CommandError;
 use windlass_host::environment::EnvLookup;
 use windlass_host::user_directories;
+use windlass_journal::transcript::transcript_path;
+use windlass_provider::config::Config;
 
+use super::fork_with_files::ForkedSession;
 use super::snapshots::snapshot_config;
+use crate::options::SessionOptions;
 use crate::sandbox::ENTRY_SUBCOMMAND;
 
 /// The hidden subcommand that looks at an overlay.
 pub const LOOK_SUBCOMMAND: &str = "__look";
 /// Set where a whole session runs on a trial: the trial's folder.
 pub const TRIAL_VARIABLE: &str = "WINDLASS_TRIAL";
+/// Set where a session draws on a budget that several share: the budget's file.
+pub const SHARED_BUDGET_VARIABLE: &str = "WINDLASS_SHARED_BUDGET";
 /// Beside the sessions.
 pub(super) const TRIALS_FOLDER: &str = "trials";
 
@@ -58,6 +68,68 @@ pub(crate) fn report_session(id: &str, lookup: &impl EnvLookup) {
 /// Where the session on a trial says its name: beside the folder, which it cannot write.
 pub fn session_file(folder: &Path) -> PathBuf {
     folder.with_extension("session")
+}
+
+/// A session that runs on a trial, and where it is written down.
+#[derive(Clone, Debug)]
+pub struct TrialSession {
+    pub id: String,
+    /// None if nothing is kept.
+    pub journal: Option<PathBuf>,
+    /// The same for other programs.
+    pub transcript: Option<PathBuf>,
+}
+
+impl TrialSession {
+    /// The one that a run with these options begins or continues. Nothing is made yet.
+    pub fn select(
+        options: &SessionOptions,
+        cwd: &Path,
+        lookup: &impl EnvLookup,
+    ) -> Result<Self, CommandError> {
+        let selected = super::select_session(options, cwd, &Config::load(lookup)?, lookup)?;
+        let transcript = selected.transcript_path();
+        Ok(Self { id: selected.id, journal: selected.journal, transcript })
+    }
+
+    /// One that was made by a fork.
+    pub fn of_fork(forked: &ForkedSession, lookup: &impl EnvLookup) -> Result<Self, CommandError> {
+        let root = super::transcript_root(&Config::load(lookup)?, lookup);
+        let transcript = root.map(|root| transcript_path(&root, &forked.directory, &forked.id));
+        Ok(Self { id: forked.id.clone(), journal: Some(forked.journal.clone()), transcript })
+    }
+}
+
+/// What a session on a trial may write of ours: itself, the snapshots of the directory, and logins, which
+/// servers renew. What lies beside it can only be read, other sessions among it.
+pub fn build_access(
+    session: &TrialSession,
+    trial: &Trial,
+    shared: &SharedWorkspace,
+    lookup: &impl EnvLookup,
+) -> Result<TrialAccess, CommandError> {
+    let failed = |path: &Path, error: std::io::Error| {
+        CommandError::failure(format!("{} cannot be made: {error}", path.display()))
+    };
+    let make_folder = |path: &Path| {
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
+        made.map_err(|error| failed(path, error))
+    };
+    // It is held open for writing by its name, so it must be there.
+    let file = session_file(trial.folder());
+    std::fs::write(&file, "").map_err(|error| failed(&file, error))?;
+    let mut writable = vec![shared.config().store.clone(), file];
+    if let Some(logins) = user_directories::state_directory(lookup).map(|own| own.join("mcp")) {
+        make_folder(&logins)?;
+        writable.push(logins);
+    }
+    let kept = session.journal.iter().chain(&session.transcript);
+    let shared_folders: Vec<PathBuf> =
+        kept.filter_map(|path| path.parent()).map(Path::to_owned).collect();
+    for folder in &shared_folders {
+        make_folder(folder)?;
+    }
+    Ok(TrialAccess { writable, shared_folders, own_name: Some(session.id.clone()) })
 }
 
 /// The snapshots of a directory.

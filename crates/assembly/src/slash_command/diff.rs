@@ -6,7 +6,7 @@ use windlass_host::command_error::CommandError;
 pub(super) const COMMAND: SlashCommandSpec = SlashCommandSpec {
     name: "diff",
     aliases: &[],
-    argument_hint: "[all|number|call] [stat]",
+    argument_hint: "[all|NUMBER|CALL] [stat]",
     description: "Show what the last turn did to files, commands included",
     availability: SlashCommandAvailability::Everywhere,
     parser: SlashCommandParser::WithArguments(|rest| {

@@ -7,7 +7,7 @@ use windlass_host::command_error::CommandError;
 pub(super) const COMMAND: SlashCommandSpec = SlashCommandSpec {
     name: "rewind",
     aliases: &[],
-    argument_hint: "[number] [files|conversation|both] [dry-run]",
+    argument_hint: "[NUMBER] [files|conversation|both] [dry-run]",
     description: "Rewind conversation, files or both to an earlier prompt",
     availability: SlashCommandAvailability::Everywhere,
     parser: SlashCommandParser::WithArguments(|rest| {

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use super::SLASH_COMMANDS;
+use windlass_config_text::find_similar_name;
 use windlass_host::command_error::CommandError;
-use windlass_host::similar_name::find_similar_name;
 
 /// The error for a prompt that begins with the name of a command that is not among our own nor the
 /// `custom` ones. What is a path, or has a blank before it, is text.

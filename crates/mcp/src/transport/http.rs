@@ -4,14 +4,15 @@
 //! server.
 
 use std::collections::HashMap;
-use std::net::IpAddr;
 use std::time::Duration;
 
 use reqwest::header::{HeaderName, HeaderValue};
 use reqwest::redirect::Policy;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 use rmcp::transport::{AuthClient, StreamableHttpClientTransport};
-use windlass_tool::http_client::{with_connect_limit, with_trusted_certificates};
+use windlass_tool::http_client::{
+    install_crypto_provider, is_loopback, with_connect_limit, with_trusted_certificates,
+};
 
 use super::MESSAGE_BYTES_MAX;
 use super::capped_http::CappedHttpClient;
@@ -89,12 +90,6 @@ pub(super) fn parse_headers(
     Ok(headers)
 }
 
-/// Installs the crypto provider that TLS needs, once per process.
-pub(crate) fn install_crypto_provider() {
-    // Fails if the process has installed one already, which is fine.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-}
-
 pub(super) fn build_client(url: &str) -> Result<CappedHttpClient, McpFailure> {
     install_crypto_provider();
     let policy = Policy::custom(|attempt| {
@@ -109,7 +104,7 @@ pub(super) fn build_client(url: &str) -> Result<CappedHttpClient, McpFailure> {
     let builder =
         reqwest::Client::builder().pool_max_idle_per_host(0).referer(false).redirect(policy);
     let mut builder = with_trusted_certificates(with_connect_limit(builder, CONNECT_MAX));
-    if is_loopback(url) {
+    if reqwest::Url::parse(url).is_ok_and(|url| is_loopback(&url)) {
         // A proxy meant for the world would not find this machine, or the wrong one.
         builder = builder.no_proxy();
     }
@@ -117,11 +112,4 @@ pub(super) fn build_client(url: &str) -> Result<CappedHttpClient, McpFailure> {
     built
         .map(CappedHttpClient)
         .map_err(|error| McpFailure::Unreachable { reason: error.to_string() })
-}
-
-fn is_loopback(url: &str) -> bool {
-    let url = reqwest::Url::parse(url).ok();
-    let host = url.as_ref().and_then(|url| url.host_str()).unwrap_or_default();
-    let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
-    host == "localhost" || address.is_ok_and(|address| address.is_loopback())
 }

@@ -1,5 +1,19 @@
 //! Dollars as people write them, read without floats: a float could not keep a limit exactly.
 
+use toml::de::DeValue;
+use windlass_config_text::{TomlEntry, TomlMistake};
+
+/// A price in a file, as an integer of micro-dollars.
+pub(super) fn parse_dollars(entry: &TomlEntry<'_>) -> Result<u64, TomlMistake> {
+    let text = match entry.value {
+        DeValue::Integer(number) if number.radix() == 10 => number.as_str(),
+        DeValue::Float(number) => number.as_str(),
+        _ => "",
+    };
+    parse_micro_dollars(text)
+        .map_err(|_| entry.invalid_value("dollars such as 2 or 0.25, with at most six decimals"))
+}
+
 /// Dollars with at most six decimals, in micro-dollars.
 pub fn parse_micro_dollars(text: &str) -> Result<u64, String> {
     let refuse = || "write dollars as a number like 2 or 0.50, at most six decimals".to_owned();

@@ -4,10 +4,8 @@
 //! user's own `config.toml`. Nothing is ever read from the project that is worked on: its author
 //! must not choose where keys go. The environment and the flags are looked at elsewhere.
 
-mod config_error;
 mod config_file;
 pub mod dollars;
-mod entry;
 pub mod model;
 pub mod provider;
 
@@ -15,10 +13,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use toml::de::DeTable;
+use windlass_config_text::{TomlEntry, TomlMistake, TomlTable};
 use windlass_driver::Durability;
 
-use config_error::ConfigError;
-use entry::ConfigTable;
 use model::ModelConfig;
 use provider::ProviderConfig;
 use windlass_host::command_error::CommandError;
@@ -64,14 +61,13 @@ impl Config {
             return Ok(config);
         };
         let layered = config.merge_text(&text);
-        layered.map_err(|mistake| CommandError::usage(mistake.format_in_file(&path, &text)))
+        layered.map_err(|mistake| CommandError::usage(format_mistake(&mistake, &path, &text)))
     }
 
     pub fn load_built_in() -> Result<Self, CommandError> {
         Self::default().merge_text(BUILT_IN_CONFIG).map_err(|mistake| {
-            CommandError::failure(
-                mistake.format_in_file(Path::new("the built-in table"), BUILT_IN_CONFIG),
-            )
+            let path = Path::new("the built-in table");
+            CommandError::failure(format_mistake(&mistake, path, BUILT_IN_CONFIG))
         })
     }
 
@@ -114,13 +110,10 @@ impl Config {
         resolved
     }
 
-    fn merge_text(mut self, text: &str) -> Result<Self, ConfigError> {
-        let parsed = DeTable::parse(text).map_err(|error| {
-            let at = error.span().map_or(0, |span| span.start);
-            let problem = format!("this is not TOML: {}", error.message().replace('\n', ", "));
-            ConfigError::new(at, problem, "mend the line")
-        })?;
-        let root = ConfigTable::from_root(parsed.get_ref());
+    fn merge_text(mut self, text: &str) -> Result<Self, TomlMistake> {
+        let parsed =
+            DeTable::parse(text).map_err(|error| TomlMistake::from_syntax_error(&error))?;
+        let root = TomlTable::from_root("this file", parsed.get_ref());
         root.check_keys(KEYS)?;
         let is_built_in = self.providers.is_empty();
         root.read_key("provider", |entry| {
@@ -143,7 +136,7 @@ impl Config {
         })?;
         root.read_key("short", |entry| {
             for entry in entry.parse_table("`short`")?.entries() {
-                self.aliases.insert(entry.key.to_owned(), entry.parse_text()?);
+                self.aliases.insert(entry.key.to_owned(), entry.parse_trimmed_text()?);
             }
             Ok(())
         })?;
@@ -155,11 +148,13 @@ impl Config {
         if let Some(transcripts) = root.read_key("transcripts", parse_transcript_location)? {
             self.transcripts = transcripts;
         }
-        self.facts_date = root.read_key("facts", |entry| entry.parse_text())?.or(self.facts_date);
-        self.default_model =
-            root.read_key("default_model", |entry| entry.parse_text())?.or(self.default_model);
+        self.facts_date =
+            root.read_key("facts", |entry| entry.parse_trimmed_text())?.or(self.facts_date);
+        self.default_model = root
+            .read_key("default_model", |entry| entry.parse_trimmed_text())?
+            .or(self.default_model);
         self.small_model =
-            root.read_key("small_model", |entry| entry.parse_text())?.or(self.small_model);
+            root.read_key("small_model", |entry| entry.parse_trimmed_text())?.or(self.small_model);
         if let Some(models) = root.read_key("fallback_models", |entry| entry.parse_text_list())? {
             self.fallback_models = models;
         }
@@ -167,7 +162,7 @@ impl Config {
     }
 
     /// What each number says may be right and the whole still make no sense.
-    fn check_model_limits(&self, entry: &entry::ConfigEntry<'_>) -> Result<(), ConfigError> {
+    fn check_model_limits(&self, entry: &TomlEntry<'_>) -> Result<(), TomlMistake> {
         let (provider, name) = entry.key.split_once('/').unwrap_or_default();
         let model = self.resolve_model(provider, name).model;
         let facts = model.to_model_facts(name);
@@ -177,13 +172,13 @@ impl Config {
         if most >= window {
             let problem = format!("the output of {} does not fit its window", entry.key);
             let remedy = format!("output_max ({most}) must be less than window ({window})");
-            return Err(ConfigError::new(entry.key_offset, problem, remedy));
+            return Err(TomlMistake::new(entry.key_offset, problem, remedy));
         }
         if output_default > most {
             let problem = format!("{} is asked for more than it can give", entry.key);
             let remedy =
                 format!("output_default ({output_default}) must not be over output_max ({most})");
-            return Err(ConfigError::new(entry.key_offset, problem, remedy));
+            return Err(TomlMistake::new(entry.key_offset, problem, remedy));
         }
         Ok(())
     }
@@ -198,15 +193,17 @@ pub enum TranscriptLocation {
     Below(PathBuf),
 }
 
-fn parse_transcript_location(
-    entry: entry::ConfigEntry<'_>,
-) -> Result<TranscriptLocation, ConfigError> {
+fn parse_transcript_location(entry: TomlEntry<'_>) -> Result<TranscriptLocation, TomlMistake> {
     if let Ok(on) = entry.parse_flag() {
         return Ok(if on { TranscriptLocation::Standard } else { TranscriptLocation::Off });
     }
-    let path = entry.parse_text().map(PathBuf::from).ok().filter(|path| path.is_absolute());
+    let path = entry.parse_trimmed_text().map(PathBuf::from).ok().filter(|path| path.is_absolute());
     path.map(TranscriptLocation::Below)
         .ok_or_else(|| entry.invalid_value("true, false or an absolute path"))
+}
+
+fn format_mistake(mistake: &TomlMistake, path: &Path, text: &str) -> String {
+    format!("{}, {}: {mistake}", path.display(), mistake.position_in(text))
 }
 
 /// A snapshot is named after its family and a date: `-20251001` or `-2026-04-23`.

@@ -1,11 +1,10 @@
 //! What is known of one model: window, output, prices, abilities. Facts; nothing is decided here.
 
+use windlass_config_text::{TomlEntry, TomlMistake, find_similar_name};
 use windlass_vocabulary::{Effort, ModelFacts, ModelName, Prices, Tokens};
 
 use super::Config;
-use super::config_error::ConfigError;
-use super::entry::ConfigEntry;
-use windlass_host::similar_name::find_similar_name;
+use super::dollars::parse_dollars;
 
 /// A model's row. What it does not say is unknown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -90,14 +89,14 @@ pub fn build_prices(input: u64, output: u64) -> Prices {
 }
 
 pub(super) fn parse_model(
-    entry: &ConfigEntry<'_>,
+    entry: &TomlEntry<'_>,
     config: &Config,
-) -> Result<ModelConfig, ConfigError> {
+) -> Result<ModelConfig, TomlMistake> {
     check_provider(entry, config)?;
     let table = entry.parse_table("a model")?;
     table.check_keys(KEYS)?;
-    let tokens = |key: &str| table.read_key(key, |entry| entry.parse_number(1..=TOKENS_MAX));
-    let flag = |key: &str| table.read_key(key, |entry| entry.parse_flag());
+    let tokens = |key: &str| table.parse_number(key, 1..=TOKENS_MAX);
+    let flag = |key: &str| table.parse_flag(key);
     Ok(ModelConfig {
         inherits_from: table.read_key("like", |entry| parse_inherits_from(&entry, config))?,
         window: tokens("window")?,
@@ -111,16 +110,16 @@ pub(super) fn parse_model(
         effort: table.read_key("effort", |entry| {
             entry.parse_list()?.iter().map(|entry| entry.parse_keyword(EFFORT_KEYWORDS)).collect()
         })?,
-        media_max: table.read_key("media_max", |entry| entry.parse_number(0..=100_000))?,
+        media_max: table.parse_number("media_max", 0..=100_000)?,
         clears_results: flag("clears_results")?,
     })
 }
 
-fn check_provider(entry: &ConfigEntry<'_>, config: &Config) -> Result<(), ConfigError> {
+fn check_provider(entry: &TomlEntry<'_>, config: &Config) -> Result<(), TomlMistake> {
     let Some((provider, name)) = entry.key.split_once('/').filter(|(_, name)| !name.is_empty())
     else {
         let problem = format!("\"{}\" does not say whose model it is", entry.key.escape_debug());
-        return Err(ConfigError::new(entry.key_offset, problem, "write [model.\"provider/name\"]"));
+        return Err(TomlMistake::new(entry.key_offset, problem, "write [model.\"provider/name\"]"));
     };
     if config.providers.contains_key(provider) {
         return Ok(());
@@ -132,11 +131,11 @@ fn check_provider(entry: &ConfigEntry<'_>, config: &Config) -> Result<(), Config
             format!("add [provider.{provider}], or use {}", known.collect::<Vec<_>>().join(", "))
         }
     };
-    Err(ConfigError::new(entry.key_offset, format!("there is no provider `{provider}`"), remedy))
+    Err(TomlMistake::new(entry.key_offset, format!("there is no provider `{provider}`"), remedy))
 }
 
-fn parse_inherits_from(entry: &ConfigEntry<'_>, config: &Config) -> Result<String, ConfigError> {
-    let name = entry.parse_text()?;
+fn parse_inherits_from(entry: &TomlEntry<'_>, config: &Config) -> Result<String, TomlMistake> {
+    let name = entry.parse_trimmed_text()?;
     match config.models.contains_key(&name) {
         true => Ok(name),
         false => {
@@ -145,19 +144,19 @@ fn parse_inherits_from(entry: &ConfigEntry<'_>, config: &Config) -> Result<Strin
                 Some(near) => format!("did you mean \"{near}\"?"),
                 None => "name one above it; `windlass models` lists them".to_owned(),
             };
-            Err(ConfigError::new(entry.offset, problem, remedy))
+            Err(TomlMistake::new(entry.offset, problem, remedy))
         }
     }
 }
 
-fn parse_price(entry: &ConfigEntry<'_>) -> Result<Prices, ConfigError> {
+fn parse_price(entry: &TomlEntry<'_>) -> Result<Prices, TomlMistake> {
     let table = entry.parse_table("`price`").map_err(|_| {
         entry.invalid_value(
             "a table, such as { input = 2, output = 10 }, in dollars per million tokens",
         )
     })?;
     table.check_keys(&["input", "output", "cache_read", "cache_write"])?;
-    let dollars = |key: &str| table.read_key(key, |entry| entry.parse_dollars());
+    let dollars = |key: &str| table.read_key(key, |entry| parse_dollars(&entry));
     let (Some(input), Some(output)) = (dollars("input")?, dollars("output")?) else {
         return Err(entry.invalid_value("a table with `input` and `output`"));
     };

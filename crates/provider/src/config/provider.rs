@@ -2,11 +2,9 @@
 //!
 //! A secret never stands here, only the place where it is found.
 
+use windlass_config_text::{TomlEntry, TomlMistake, TomlTable};
 use windlass_driver::GuardedCommandLine;
 use windlass_vocabulary::WireFormat;
-
-use super::config_error::ConfigError;
-use super::entry::{ConfigEntry, ConfigTable};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProviderConfig {
@@ -71,15 +69,15 @@ impl ProviderConfig {
 }
 
 pub(super) fn parse_provider(
-    entry: &ConfigEntry<'_>,
+    entry: &TomlEntry<'_>,
     base: Option<&ProviderConfig>,
     is_built_in: bool,
-) -> Result<ProviderConfig, ConfigError> {
+) -> Result<ProviderConfig, TomlMistake> {
     let name = entry.key;
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
     if name.is_empty() || !name.bytes().all(is_plain) {
         let problem = format!("\"{}\" cannot be a provider's name", name.escape_debug());
-        return Err(ConfigError::new(entry.key_offset, problem, "use letters, digits, - and _"));
+        return Err(TomlMistake::new(entry.key_offset, problem, "use letters, digits, - and _"));
     }
     let table = entry.parse_table("a provider")?;
     if let Some(secret) = ["key", "api_key", "token"].iter().find_map(|key| table.find(key)) {
@@ -88,7 +86,7 @@ pub(super) fn parse_provider(
             "name where it is instead: key_env = \"VARIABLE\", key_file = \"path\" or key_command = \
              [\"program\", \"argument\"]; or put it into the key ring: windlass key set {name}"
         );
-        return Err(ConfigError::new(secret.key_offset, problem, remedy));
+        return Err(TomlMistake::new(secret.key_offset, problem, remedy));
     }
     table.check_keys(KEYS)?;
     let mut provider = match base {
@@ -109,13 +107,13 @@ pub(super) fn parse_provider(
     provider.key_env = names("key_env")?.unwrap_or(provider.key_env);
     provider.token_env = names("token_env")?.unwrap_or(provider.token_env);
     provider.headers_env =
-        table.read_key("headers_env", |entry| entry.parse_text())?.or(provider.headers_env);
+        table.read_key("headers_env", |entry| entry.parse_trimmed_text())?.or(provider.headers_env);
     provider.key_file =
-        table.read_key("key_file", |entry| entry.parse_text())?.or(provider.key_file);
+        table.read_key("key_file", |entry| entry.parse_trimmed_text())?.or(provider.key_file);
     if let Some(command) = table.read_key("key_command", |entry| parse_command(&entry))? {
         provider.key_command = KeyProgram { words: command, ..KeyProgram::default() };
     }
-    provider.keyring = table.read_key("keyring", |entry| entry.parse_flag())?.or(provider.keyring);
+    provider.keyring = table.parse_flag("keyring")?.or(provider.keyring);
     refuse_two_key_sources(&provider, &table)?;
     if let Some(headers) = table.read_key("headers", |entry| parse_headers(&entry))? {
         provider.headers = headers;
@@ -124,17 +122,19 @@ pub(super) fn parse_provider(
         .read_key("output_name", |entry| entry.parse_keyword(OUTPUT_LIMIT_KEYWORDS))?
         .or(provider.output_limit_name);
     provider.families = names("families")?.unwrap_or(provider.families);
-    provider.title = table.read_key("title", |entry| entry.parse_text())?.or(provider.title);
-    provider.suggested_model =
-        table.read_key("first_model", |entry| entry.parse_text())?.or(provider.suggested_model);
+    provider.title =
+        table.read_key("title", |entry| entry.parse_trimmed_text())?.or(provider.title);
+    provider.suggested_model = table
+        .read_key("first_model", |entry| entry.parse_trimmed_text())?
+        .or(provider.suggested_model);
     if provider.wire.is_none() {
         let words: Vec<&str> = WIRE_KEYWORDS.iter().map(|(word, _)| *word).collect();
         let remedy = format!("add wire = \"…\": one of {}", words.join(", "));
-        return Err(ConfigError::new(table.offset(), format!("{name} has no wire"), remedy));
+        return Err(TomlMistake::new(table.offset(), format!("{name} has no wire"), remedy));
     }
     if provider.base_url.is_none() {
         let remedy = "add base_url = \"https://…\"";
-        return Err(ConfigError::new(table.offset(), format!("{name} has no address"), remedy));
+        return Err(TomlMistake::new(table.offset(), format!("{name} has no address"), remedy));
     }
     Ok(provider)
 }
@@ -142,8 +142,8 @@ pub(super) fn parse_provider(
 /// Only one source of a key: with two it would be unclear which key is used.
 fn refuse_two_key_sources(
     provider: &ProviderConfig,
-    table: &ConfigTable<'_>,
-) -> Result<(), ConfigError> {
+    table: &TomlTable<'_>,
+) -> Result<(), TomlMistake> {
     let places = [
         ("key_file", provider.key_file.is_some()),
         ("key_command", !provider.key_command.is_empty()),
@@ -154,7 +154,7 @@ fn refuse_two_key_sources(
         (Some(first), Some(second)) => {
             let at = table.find(second).map_or(table.offset(), |entry| entry.key_offset);
             let problem = format!("there are both `{first}` and `{second}`");
-            Err(ConfigError::new(at, problem, "keep one of them"))
+            Err(TomlMistake::new(at, problem, "keep one of them"))
         }
         _ => Ok(()),
     }
@@ -165,8 +165,8 @@ fn build_variable_name(name: &str, what: &str) -> String {
     format!("{}_{what}", name.to_ascii_uppercase().replace('-', "_"))
 }
 
-fn parse_base_url(entry: &ConfigEntry<'_>) -> Result<String, ConfigError> {
-    let text = entry.parse_text()?;
+fn parse_base_url(entry: &TomlEntry<'_>) -> Result<String, TomlMistake> {
+    let text = entry.parse_trimmed_text()?;
     let (scheme, rest) = text.split_once("://").unwrap_or_default();
     let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
     if !matches!(scheme, "http" | "https") || host.is_empty() {
@@ -178,26 +178,26 @@ fn parse_base_url(entry: &ConfigEntry<'_>) -> Result<String, ConfigError> {
     Ok(text)
 }
 
-fn parse_command(entry: &ConfigEntry<'_>) -> Result<Vec<String>, ConfigError> {
+fn parse_command(entry: &TomlEntry<'_>) -> Result<Vec<String>, TomlMistake> {
     let words = entry.parse_list().map_err(|_| {
         entry.invalid_value("a list of the program and its arguments, one text each")
     })?;
-    let words = words.iter().map(ConfigEntry::parse_text).collect::<Result<Vec<_>, _>>()?;
+    let words = words.iter().map(TomlEntry::parse_trimmed_text).collect::<Result<Vec<_>, _>>()?;
     match words.is_empty() {
         true => Err(entry.invalid_value("a list with at least the program")),
         false => Ok(words),
     }
 }
 
-fn parse_headers(entry: &ConfigEntry<'_>) -> Result<Vec<(String, String)>, ConfigError> {
+fn parse_headers(entry: &TomlEntry<'_>) -> Result<Vec<(String, String)>, TomlMistake> {
     let mut headers = Vec::new();
     for header in entry.parse_table("`headers`")?.entries() {
         let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.!#$%&'*+^`|~".contains(&byte);
         if header.key.is_empty() || !header.key.bytes().all(is_name) {
             let problem = format!("\"{}\" is not a header's name", header.key.escape_debug());
-            return Err(ConfigError::new(header.key_offset, problem, "use letters, digits and -"));
+            return Err(TomlMistake::new(header.key_offset, problem, "use letters, digits and -"));
         }
-        let value = header.parse_text()?;
+        let value = header.parse_trimmed_text()?;
         if value.chars().any(char::is_control) {
             return Err(header.invalid_value("one line of text"));
         }

@@ -13,10 +13,10 @@ use windlass_vocabulary::ModelFacts;
 
 use crate::config::model::ModelConfig;
 use crate::config::{Config, ResolvedModel};
+use windlass_config_text::find_similar_name;
 use windlass_host::command_error::CommandError;
 use windlass_host::environment;
 use windlass_host::environment::EnvLookup;
-use windlass_host::similar_name::find_similar_name;
 
 pub use available_models::AvailableModels;
 pub use capability_check::{ModelRequirements, check_capabilities, resolve_thinking_mode};

@@ -3,7 +3,7 @@
 use windlass_driver::Interrupt;
 use windlass_vocabulary::hook::{HookNotice, HookOutcome};
 use windlass_vocabulary::notice::RunEnding;
-use windlass_vocabulary::{Notice, Outcome, Terminal};
+use windlass_vocabulary::{Notice, Outcome, Role, Terminal};
 
 use super::EventLoop;
 use crate::frame::{OutgoingFrame, SystemSubtype};
@@ -233,7 +233,11 @@ fn take_transcript_ids(live: &mut LiveSession, notice: &Notice) -> Vec<String> {
         inner = notice;
     }
     let Notice::MessageAdded(message) = inner else { return Vec::new() };
-    live.frames.transcript.take_line_ids(author, message.id)
+    let mut names = live.frames.transcript.take_line_ids(author, message.id);
+    if author.is_empty() && message.role == Role::Assistant {
+        names.drain(..live.frames.builder.early_count().min(names.len()));
+    }
+    names
 }
 
 fn build_ended_command_frames(live: &mut LiveSession) -> Vec<OutgoingFrame> {

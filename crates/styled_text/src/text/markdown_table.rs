@@ -51,10 +51,13 @@ impl MarkdownTable {
             .map(|column| cells(column).map(StyledLine::width).max().unwrap_or(0).max(1))
             .collect();
         // A column that is narrower than its longest word breaks that word.
-        let least: Vec<usize> = (0..columns)
-            .map(|column| cells(column).map(longest_word).max().unwrap_or(0).clamp(1, WORD_MAX))
+        let mut least: Vec<usize> = (0..columns)
+            .map(|column| cells(column).map(longest_word).max().unwrap_or(0).max(1))
             .collect();
         let room = width.saturating_sub(SEPARATOR.chars().count() * (columns - 1));
+        if least.iter().sum::<usize>() > room {
+            least.iter_mut().for_each(|least| *least = (*least).min(WORD_MAX));
+        }
         if least.iter().sum::<usize>() > room {
             return None;
         }
@@ -161,7 +164,7 @@ fn longest_word(cell: &StyledLine) -> usize {
 }
 
 const SEPARATOR: &str = " │ ";
-/// A word that is longer may be broken.
+/// A word that is longer may be broken where words do not fit whole.
 const WORD_MAX: usize = 14;
 
 #[cfg(test)]
@@ -199,6 +202,17 @@ mod tests {
             ]
             .map(|line| line.to_owned())
         );
+    }
+
+    /// A long word takes room from cells that can wrap.
+    #[test]
+    fn a_word_is_not_broken_where_it_fits() {
+        let table =
+            "| name | what |\n|---|---|\n| a_long_identifier_of_code | what it is for and how |\n";
+        let lines = draw(table, 40).join("\n");
+        assert!(lines.contains("a_long_identifier_of_code"), "{lines}");
+        let narrow = draw(table, 30).join("\n");
+        assert!(!narrow.contains("a_long_identifier_of_code"), "{narrow}");
     }
 
     /// Whatever the width, no word of a table is lost.

@@ -445,4 +445,37 @@ mod tests {
         let reply = prompt.handle_key(InputKey::Enter).expect("an answer");
         assert_eq!(reply.rules_to_save, [rules[4].clone()]);
     }
+    /// On a small screen the reason gives way, and never the command or a choice.
+    #[test]
+    fn the_command_and_every_choice_stay_on_a_small_screen() {
+        let command = "cargo build --release && npm test -- --watch=false; rm -rf cache | tee out";
+        let rules = ["cargo build:*", "npm test:*", "rm -rf cache", "tee out"];
+        let question = PermissionQuestion {
+            call: ToolCall {
+                id: ToolCallId::from("c1"),
+                name: ToolName::from("Bash"),
+                input: Json::from_checked(&serde_json::json!({ "command": command }).to_string()),
+                signature: None,
+            },
+            why: "because of this and that; ".repeat(12),
+            suggestions: rules.map(|rule| format!("Bash({rule})")).to_vec(),
+            agent: None,
+        };
+        let facts = TuiSessionFacts {
+            rules_file: Some(".claude/settings.local.json".to_owned()),
+            ..TuiSessionFacts::default()
+        };
+        let prompt = PermissionPrompt::new(Ticket(1), question, &facts);
+        for rows in [26, 30, 40, 60] {
+            let lines = prompt.render(40, rows, true);
+            assert!(lines.len() <= rows, "{rows}: {lines:#?}");
+            let words: Vec<String> = lines.iter().map(|line| line.plain_text()).collect();
+            let words = words.join(" ").split_whitespace().collect::<Vec<&str>>().join(" ");
+            assert!(words.contains(command), "{rows}: {words}");
+            for rule in rules {
+                assert!(words.contains(&format!("only Bash({rule})")), "{rows}: {words}");
+            }
+            assert_eq!(words.contains("not shown"), rows < 40, "{rows}: {words}");
+        }
+    }
 }

@@ -9,6 +9,15 @@ use crate::diff::DiffView;
 use crate::styled_line::{StyledLine, TextStyle};
 use crate::{diff, text, tool_call_view, words};
 
+/// What stands above the choices.
+#[derive(Default)]
+struct PromptSubjectLines {
+    /// What would be done.
+    action: Vec<StyledLine>,
+    /// Why it is asked.
+    reason: Vec<StyledLine>,
+}
+
 impl PermissionPrompt {
     /// Fits into `rows`, as far as possible; `is_armed` says whether keys answer the prompt.
     pub fn render(&self, width: usize, rows: usize, is_armed: bool) -> Vec<StyledLine> {
@@ -27,7 +36,7 @@ impl PermissionPrompt {
                 lines
             }
             (None, Some(form)) => self.render_form_choices(form, width),
-            (None, None) => self.render_choices(width),
+            (None, None) => self.render_choices(width, rows),
         };
         if self.text_entry.is_none() {
             let may_mark = self
@@ -36,26 +45,15 @@ impl PermissionPrompt {
                 .is_some_and(|question| question.is_multi_select);
             below.extend(render_key_hint(is_armed, may_mark).wrap(width, 2));
         }
-        let mut above = self.render_subject(width);
-        // The answers must stay visible; what would run is cut in the middle if there is no room.
+        // The answers must stay visible.
         let room = rows.saturating_sub(below.len()).max(SUBJECT_LINES_MIN);
-        if above.len() > room {
-            let over = above.len() - room + 1;
-            let tail = above.split_off(above.len() - above.len().min(2));
-            above.truncate(room.saturating_sub(3));
-            above.push(StyledLine::from_text(
-                format!("  {}", words::describe_hidden_lines(over)),
-                TextStyle::Warning,
-            ));
-            above.extend(tail);
-        }
-        above.extend(below);
-        above
+        let mut lines = self.render_subject(width).fit(room);
+        lines.extend(below);
+        lines
     }
 
-    /// What would be done, and why it is asked.
-    fn render_subject(&self, width: usize) -> Vec<StyledLine> {
-        match &self.subject {
+    fn render_subject(&self, width: usize) -> PromptSubjectLines {
+        let action = match &self.subject {
             PromptSubject::Questions(form) => self.render_question(form, width),
             PromptSubject::Plan(plan) => {
                 let mut lines =
@@ -63,9 +61,10 @@ impl PermissionPrompt {
                 lines.extend(text::render_markdown(plan, width));
                 lines
             }
-            PromptSubject::ToolCall => self.render_call(width),
+            PromptSubject::ToolCall => return self.render_call(width),
             PromptSubject::Trial(report) => report.render(width),
-        }
+        };
+        PromptSubjectLines { action, ..PromptSubjectLines::default() }
     }
 
     fn render_question(&self, form: &QuestionForm, width: usize) -> Vec<StyledLine> {
@@ -84,20 +83,21 @@ impl PermissionPrompt {
         lines
     }
 
-    fn render_call(&self, width: usize) -> Vec<StyledLine> {
+    fn render_call(&self, width: usize) -> PromptSubjectLines {
         let tool = self.question.call.name.as_str();
         let head = match &self.question.agent {
             Some(agent) => format!("{agent}: {}", words::ask_permission(tool)),
             None => words::ask_permission(tool),
         };
-        let mut lines = StyledLine::from_text(head, TextStyle::Warning).wrap(width, 0);
-        lines.extend(self.render_requested_action(width));
+        let mut action = StyledLine::from_text(head, TextStyle::Warning).wrap(width, 0);
+        action.extend(self.render_requested_action(width));
+        let mut reason = Vec::new();
         if self.input_field("command").is_some()
             && let Some(description) = self.input_field("description")
         {
             // The model's own words: no reason to allow it, but they say what it is after.
             let description = words::describe_purpose(&text::to_one_line(description));
-            lines.extend(
+            reason.extend(
                 StyledLine::from_text(format!("  {description}"), TextStyle::Plain).wrap(width, 2),
             );
         }
@@ -107,8 +107,8 @@ impl PermissionPrompt {
             folder => self.question.why.replace(&format!("{folder}/"), ""),
         };
         let why = text::to_one_line(&why);
-        lines.extend(StyledLine::from_text(format!("  {why}"), TextStyle::Dim).wrap(width, 2));
-        lines
+        reason.extend(StyledLine::from_text(format!("  {why}"), TextStyle::Dim).wrap(width, 2));
+        PromptSubjectLines { action, reason }
     }
 
     fn render_requested_action(&self, width: usize) -> Vec<StyledLine> {
@@ -161,17 +161,26 @@ impl PermissionPrompt {
         })
     }
 
-    fn render_choices(&self, width: usize) -> Vec<StyledLine> {
-        let lines = self.list_choices().into_iter().enumerate().flat_map(|(number, choice)| {
-            let words = self.describe_choice(choice);
-            let words = text::to_one_line(&sanitize::escape_invisible(&words));
-            render_choice(number, number == self.selected, &words).wrap(width, CHOICE_INDENT)
-        });
-        lines.collect()
+    /// Where there is little room, rules that are choices of their own are counted in the others.
+    fn render_choices(&self, width: usize, rows: usize) -> Vec<StyledLine> {
+        let rules = &self.question.suggestions;
+        let render = |rules: &str| -> Vec<StyledLine> {
+            let lines = self.list_choices().into_iter().enumerate().flat_map(|(number, choice)| {
+                let words = self.describe_choice(choice, rules);
+                let words = text::to_one_line(&sanitize::escape_invisible(&words));
+                render_choice(number, number == self.selected, &words).wrap(width, CHOICE_INDENT)
+            });
+            lines.collect()
+        };
+        let lines = render(&rules.join(", "));
+        let has_parts = rules.len() > 1 && self.rules_file.is_some();
+        match has_parts && lines.len() + SUBJECT_LINES_WANTED > rows {
+            true => render(&words::count_rules(rules.len())),
+            false => lines,
+        }
     }
 
-    fn describe_choice(&self, choice: PermissionPromptChoice) -> String {
-        let rules = || self.question.suggestions.join(", ");
+    fn describe_choice(&self, choice: PermissionPromptChoice, rules: &str) -> String {
         let file = || self.rules_file.as_deref().unwrap_or_default();
         match choice {
             PermissionPromptChoice::Deny if self.is_plan() => words::PLAN_NO.to_owned(),
@@ -181,8 +190,8 @@ impl PermissionPrompt {
             PermissionPromptChoice::AllowOnce if self.is_plan() => words::PLAN_YES.to_owned(),
             PermissionPromptChoice::AllowOnce => words::CHOICE_YES.to_owned(),
             PermissionPromptChoice::AllowAndAcceptEdits => words::PLAN_YES_EDITS.to_owned(),
-            PermissionPromptChoice::AllowForSession => words::choice_for_session(&rules()),
-            PermissionPromptChoice::AllowAlways => words::choice_always(&rules(), file()),
+            PermissionPromptChoice::AllowForSession => words::choice_for_session(rules),
+            PermissionPromptChoice::AllowAlways => words::choice_always(rules, file()),
             PermissionPromptChoice::AllowPartAlways(at) => {
                 let rule = self.question.suggestions.get(at).map(String::as_str);
                 words::choice_part_always(rule.unwrap_or_default())
@@ -216,6 +225,32 @@ impl PermissionPrompt {
             }
         })
         .collect()
+    }
+}
+
+impl PromptSubjectLines {
+    /// Cuts the reason first, and then what would be done in its middle.
+    fn fit(self, room: usize) -> Vec<StyledLine> {
+        let Self { action: mut lines, mut reason } = self;
+        let all = lines.len() + reason.len();
+        if all <= room {
+            lines.extend(reason);
+            return lines;
+        }
+        let hidden = words::describe_hidden_lines(all - room + 1);
+        let hidden = StyledLine::from_text(format!("  {hidden}"), TextStyle::Warning);
+        let kept = room - 1;
+        if lines.len() <= kept {
+            reason.truncate(kept - lines.len());
+            lines.extend(reason);
+            lines.push(hidden);
+            return lines;
+        }
+        let tail = lines.split_off(lines.len() - kept.min(SUBJECT_TAIL_LINES));
+        lines.truncate(kept - tail.len());
+        lines.push(hidden);
+        lines.extend(tail);
+        lines
     }
 }
 
@@ -268,7 +303,11 @@ fn highlight_parts(line: &str, parts: &[String]) -> StyledLine {
 }
 
 /// Lines of the call that are shown even if there is no room.
-const SUBJECT_LINES_MIN: usize = 3;
+const SUBJECT_LINES_MIN: usize = 4;
+/// Lines of the call for which choices are worded shorter.
+const SUBJECT_LINES_WANTED: usize = 8;
+/// The end of what would be done, where its middle is cut.
+const SUBJECT_TAIL_LINES: usize = 1;
 const DIFF_LINES_MAX: usize = 200;
 /// Behind the number of a choice.
 const CHOICE_INDENT: usize = 5;

@@ -218,6 +218,10 @@ fn render_output_tail(outcome: &ToolOutcome, width: usize) -> Vec<StyledLine> {
         .flat_map(str::lines)
         .filter(|line| !line.trim().is_empty() && Some(*line) != exit_line.as_deref())
         .collect();
+    // A sentence about what went wrong, and what to do.
+    if let ([sentence], true) = (all.as_slice(), outcome.is_error) {
+        return render_output_line(sentence, TextStyle::Dim).wrap_to(width, 2, FAILURE_LINES_MAX);
+    }
     let over = all.len().saturating_sub(TAIL_MAX);
     let mut lines = Vec::new();
     if over > 0 {
@@ -258,6 +262,7 @@ const MAIN_FIELDS: &[&str] = &[
 /// Tools whose output is not shown; the summary line is enough.
 const TOOLS_WITHOUT_OUTPUT: &[&str] = &["Read", "Glob", "Grep", "TodoWrite", "Skill", "WebFetch"];
 const TITLE_LINES_MAX: usize = 3;
+const FAILURE_LINES_MAX: usize = 3;
 const STRUCTURED_BYTES_MAX: usize = 128 * 1024;
 const TAIL_MAX: usize = 4;
 const CHANGES_MAX: usize = 40;
