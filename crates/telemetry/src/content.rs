@@ -1,6 +1,7 @@
 //! What people and models said: sent only where the user asked for it, and never without a bound.
 
 use windlass_host::environment::{self, EnvLookup};
+use windlass_tool::Secrets;
 
 /// What may be sent of contents. All off unless asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,8 +39,8 @@ impl ContentSwitches {
     }
 
     /// The text, if its switch is on.
-    pub(crate) fn reveal(&self, is_on: bool, text: &str) -> String {
-        if is_on { cut(text, self.length_max) } else { REDACTED.to_owned() }
+    pub(crate) fn reveal(&self, is_on: bool, text: &str, secrets: &Secrets) -> String {
+        if is_on { redact_and_cut(text, self.length_max, secrets) } else { REDACTED.to_owned() }
     }
 }
 
@@ -58,8 +59,14 @@ fn read_length(lookup: &impl EnvLookup) -> usize {
     general.iter().filter_map(|name| read(name)).fold(own, usize::min).min(LENGTH_MAX)
 }
 
-/// At most so many UTF-16 units; what was cut ends with a mark.
-pub(crate) fn cut(text: &str, length_max: usize) -> String {
+/// Without the keys of the session, and then at most so many UTF-16 units: half a key would not be found
+/// any more.
+pub(crate) fn redact_and_cut(text: &str, length_max: usize, secrets: &Secrets) -> String {
+    cut(&secrets.redact(text), length_max)
+}
+
+/// What was cut ends with a mark.
+fn cut(text: &str, length_max: usize) -> String {
     // A unit is at least a byte, so most texts need no counting.
     if text.len() <= length_max || text.encode_utf16().count() <= length_max {
         return text.to_owned();
@@ -96,5 +103,16 @@ mod tests {
         assert_eq!(long, format!("{}[TRUNCATED]", "😀".repeat(4)));
         assert!(long.encode_utf16().count() <= 20);
         assert_eq!(cut("abcdefghijkl", 3), "[TR");
+    }
+
+    #[test]
+    fn no_limit_leaves_half_a_key() {
+        let secrets = Secrets::default();
+        secrets.add("key-canary-0123456789");
+        let text = format!("{} key-canary-0123456789 and more", "x".repeat(30));
+        for length_max in 0..text.len() + 1 {
+            let sent = redact_and_cut(&text, length_max, &secrets);
+            assert!(!sent.contains("key-"), "{length_max}: {sent}");
+        }
     }
 }

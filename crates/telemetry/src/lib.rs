@@ -13,7 +13,7 @@ mod exporter;
 pub mod metric_table;
 pub mod names;
 pub mod observer;
-pub mod prometheus;
+mod prometheus;
 mod propagation;
 mod queue;
 pub mod record;

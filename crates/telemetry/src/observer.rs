@@ -14,7 +14,6 @@ use windlass_vocabulary::Notice;
 use crate::config::TelemetryConfig;
 use crate::exporter::{Exporter, FlushRequest};
 use crate::metric_table::MetricTable;
-use crate::prometheus::render_prometheus;
 use crate::propagation::is_vendor;
 use crate::queue::{RecordSender, record_queue};
 use crate::record::TelemetryRecord;
@@ -50,12 +49,6 @@ impl TelemetryObserver {
         .spawn()?;
         let tracker = Mutex::new(SessionTracker::new(Arc::clone(&config)));
         Ok(Self { config, tracker, metrics, records, flushes })
-    }
-
-    /// The counters of the process as text, for a server that collects them.
-    #[must_use]
-    pub fn render_prometheus(&self) -> String {
-        render_prometheus(&self.metrics.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn tracker(&self) -> MutexGuard<'_, SessionTracker> {

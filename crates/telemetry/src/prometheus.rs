@@ -6,9 +6,8 @@ use crate::metric_table::MetricTable;
 use crate::names::METRICS;
 use crate::record::{AttributeValue, Attributes};
 
-/// Totals since the start of the process. Dots become underscores, as the conventions say.
-#[must_use]
-pub fn render_prometheus(table: &MetricTable) -> String {
+/// Totals since the start of the process, each with these attributes besides. Dots become underscores, as the conventions say.
+pub(crate) fn render_prometheus(table: &MetricTable, common: &Attributes) -> String {
     let mut text = String::new();
     for metric in METRICS {
         let unit = match metric.unit {
@@ -27,7 +26,8 @@ pub fn render_prometheus(table: &MetricTable) -> String {
                 let _ = writeln!(text, "# TYPE {base}_total counter");
                 is_first = false;
             }
-            let _ = writeln!(text, "{base}_total{} {total}", render_labels(attributes));
+            let labels = render_labels(&common.clone().join(attributes.clone()));
+            let _ = writeln!(text, "{base}_total{labels} {total}");
         }
     }
     text
@@ -74,14 +74,15 @@ mod tests {
         let expected = "\
 # HELP claude_code_cost_usage_USD_total Cost of requests
 # TYPE claude_code_cost_usage_USD_total counter
-claude_code_cost_usage_USD_total 0.25
+claude_code_cost_usage_USD_total{user_id=\"u\"} 0.25
 # HELP claude_code_token_usage_tokens_total Tokens used
 # TYPE claude_code_token_usage_tokens_total counter
-claude_code_token_usage_tokens_total{model=\"a\\\"b\\\\c\\nd\",type=\"input\"} 3
+claude_code_token_usage_tokens_total{user_id=\"u\",model=\"a\\\"b\\\\c\\nd\",type=\"input\"} 3
 # HELP claude_code_active_time_seconds_total Time at work
 # TYPE claude_code_active_time_seconds_total counter
-claude_code_active_time_seconds_total{type=\"cli\"} 1.5
+claude_code_active_time_seconds_total{user_id=\"u\",type=\"cli\"} 1.5
 ";
-        assert_eq!(render_prometheus(&table), expected);
+        let common = Attributes::default().text("user.id", "u");
+        assert_eq!(render_prometheus(&table, &common), expected);
     }
 }

@@ -185,14 +185,17 @@ function shrunkBefore({ points, shrinks }) {
 function numbers(data) {
   const { totals } = data;
   const all = totals.input_tokens;
+  const nested = totals.agents_cost_micro_usd;
+  const besides = [
+    nested ? `${money(totals.cost_micro_usd)} here, ${money(nested)} by agents` : "",
+    totals.set_aside_micro_usd ? `${money(totals.set_aside_micro_usd)} set aside` : "",
+  ].filter(Boolean);
   return h(
     "dl.numbers",
     fact(
       "Cost",
-      money(totals.cost_micro_usd),
-      totals.set_aside_micro_usd
-        ? h("span.faint", ` and ${money(totals.set_aside_micro_usd)} set aside`)
-        : "",
+      money(totals.cost_micro_usd + nested),
+      besides.length ? h("span.faint.below", besides.join(", ")) : "",
     ),
     fact("Requests", count(totals.requests)),
     fact("Input", short(all), h("span.faint", " tokens")),

@@ -53,7 +53,7 @@ export function conversationView(session, params, context) {
 
   const field = h("input", {
     type: "search",
-    placeholder: "Search this conversation",
+    placeholder: "Search",
     "aria-label": "Search this conversation",
     autocomplete: "off",
   });
@@ -176,6 +176,16 @@ export function conversationView(session, params, context) {
       if (other !== node) other.classList.remove("target");
   }
 
+  /// To what stands in a record, or to an item by its number.
+  async function goToPlace({ n, seq }) {
+    try {
+      const place = n === undefined ? (await get(of(id, `/locate${query({ seq })}`))).n : Number(n);
+      if (place !== null) await goTo(place, true);
+    } catch (error) {
+      replace(trouble, failure(error));
+    }
+  }
+
   async function step(by) {
     const next = await list.find(list.current(), by);
     if (next !== null) await goTo(next, true);
@@ -211,7 +221,7 @@ export function conversationView(session, params, context) {
     h("div.column", trouble, session.meta.items ? list.node : empty("Nothing was said yet."), newest),
   );
   queueMicrotask(() => {
-    if (params.n !== undefined) goTo(Number(params.n), true);
+    if (params.n !== undefined || params.seq !== undefined) goToPlace(params);
     else if (context.live() && session.meta.session.state === "running") goTo(list.total - 1, false);
     else list.sync();
   });
@@ -243,7 +253,7 @@ export function conversationView(session, params, context) {
       ["G", "To the end", () => goTo(list.total - 1, true)],
     ],
     update(next) {
-      if (next.n !== undefined) goTo(Number(next.n), true);
+      if (next.n !== undefined || next.seq !== undefined) goToPlace(next);
     },
     async onMeta(before) {
       const isFollowing = follows || isAtEnd();

@@ -1,6 +1,7 @@
 // Changes of files, line by line.
 import { h } from "./dom.js";
 import { plural } from "./format.js";
+import { codePieces, cutPieces, languageOf, showPieces } from "./highlight.js";
 import { changeCount } from "./parts.js";
 
 const FILE_KINDS = { created: "new file", modified: "changed", deleted: "deleted" };
@@ -17,17 +18,17 @@ export function fileDiff(file, above, isOpen = true) {
       changeCount(file),
     ),
     above,
-    file.text === false ? h("p.empty", "Not text.") : hunks(file.hunks, file.path),
+    file.text === false ? h("p.empty", "Not text.") : hunks(file.hunks, file.path, languageOf(file.path)),
     file.cut ? h("p.empty", "More lines changed than are shown.") : null,
   );
 }
 
-export function hunks(list, label) {
+export function hunks(list, label, language) {
   if (!list || !list.length) return h("p.empty", "No lines to show.");
   const body = h("tbody");
   list.forEach((hunk, index) => {
     if (index > 0) body.append(h("tr.gap", h("td", { colspan: "3" }, "⋯")));
-    rows(hunk, body);
+    rows(hunk, body, language);
   });
   return h(
     "div.scroll",
@@ -36,7 +37,7 @@ export function hunks(list, label) {
   );
 }
 
-function rows(hunk, body) {
+function rows(hunk, body, language) {
   let old = hunk.old_start;
   let fresh = hunk.new_start;
   hunk.lines.forEach(([sign, text], index) => {
@@ -48,11 +49,7 @@ function rows(hunk, body) {
         { class: kind },
         h("td.line", sign === "+" ? "" : String(old)),
         h("td.line", sign === "-" ? "" : String(fresh)),
-        h(
-          "td.text",
-          h("span.sign", sign === " " ? " " : sign),
-          partner === null ? text : changedWords(text, partner),
-        ),
+        h("td.text", h("span.sign", sign === " " ? " " : sign), lineOf(text, partner, language)),
       ),
     );
     if (sign !== "+") old += 1;
@@ -74,15 +71,26 @@ function pairOf(lines, index) {
   return lines[sign === "-" ? index + minus : index - minus][1];
 }
 
-function changedWords(text, other) {
+/// A line in its colours; what differs from its partner is marked.
+function lineOf(text, other, language) {
+  const pieces = codePieces(text, language);
+  const changed = other === null ? null : changedRange(text, other);
+  if (!changed) return showPieces(pieces);
+  return [
+    showPieces(cutPieces(pieces, 0, changed[0])),
+    h("mark", text.slice(...changed)),
+    showPieces(cutPieces(pieces, changed[1], text.length)),
+  ];
+}
+
+function changedRange(text, other) {
   let head = 0;
   const most = Math.min(text.length, other.length);
   while (head < most && text[head] === other[head]) head += 1;
   let tail = 0;
   while (tail < most - head && text[text.length - 1 - tail] === other[other.length - 1 - tail]) tail += 1;
-  const middle = text.slice(head, text.length - tail);
-  if (!middle || head + tail < text.length / 4) return text;
-  return [text.slice(0, head), h("mark", middle), text.slice(text.length - tail)];
+  const isMost = head + tail < text.length / 4;
+  return head + tail >= text.length || isMost ? null : [head, text.length - tail];
 }
 
 export function diffSummary(diff) {

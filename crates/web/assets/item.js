@@ -2,6 +2,7 @@
 import { h, icon, replace } from "./dom.js";
 import { bytes, clip, clock, count, duration, money, plural, short, words } from "./format.js";
 import { get, of, query } from "./api.js";
+import { languageOf } from "./highlight.js";
 import { changeCount, fact, failure, loading, moreButton, plain, prose, spent } from "./parts.js";
 import { textBlock, ticked, timeOfDay } from "./parts.js";
 import { diffSummary, fileDiff } from "./diff.js";
@@ -260,7 +261,7 @@ export class ItemRenderer {
       h("p.label", "Input"),
       h(
         "dl.input",
-        Object.entries(item.input).map(([name, value]) => inputFact(name, value)),
+        Object.entries(item.input).map(([name, value]) => inputFact(name, value, inputLanguage(item, name))),
       ),
     );
   }
@@ -274,13 +275,14 @@ export class ItemRenderer {
           item.status
         ] || "No result.",
       );
-    const box = h("div", result.text ? textBlock(result.text, "Result") : null);
+    const show = (text) => textBlock(text, "Result", "pre.code", resultLanguage(item));
+    const box = h("div", result.text ? show(result.text) : null);
     if (result.cut)
       box.append(
         moreButton(result, async () => {
           replace(
             box,
-            textBlock(
+            show(
               (
                 await get(
                   of(
@@ -289,7 +291,6 @@ export class ItemRenderer {
                   ),
                 )
               ).text,
-              "Result",
             ),
           );
         }),
@@ -427,7 +428,19 @@ export function callTitle(item, project) {
   return project ? title.replaceAll(`${project}/`, "") : title;
 }
 
-function inputFact(name, value) {
+/// What language an input is written in.
+function inputLanguage(item, name) {
+  if (name === "command") return "sh";
+  const path = item.input.file_path || item.input.notebook_path;
+  return /^(content|new_string|old_string|new_source)$/.test(name) ? languageOf(path) : "json";
+}
+
+/// What was read is written in the language of its file.
+function resultLanguage(item) {
+  return item.tool === "Read" && item.input ? languageOf(item.input.file_path) : "";
+}
+
+function inputFact(name, value, language) {
   const isShort =
     value === null ||
     (typeof value !== "object" &&
@@ -435,9 +448,7 @@ function inputFact(name, value) {
       !String(value).includes("\n") &&
       name !== "command");
   if (isShort) return fact(name, h("code", String(value)));
-  return h(
-    "div.block",
-    h("dt", name),
-    h("dd", textBlock(typeof value === "string" ? value : JSON.stringify(value, null, 2), name)),
-  );
+  const text = typeof value === "string" ? value : JSON.stringify(value, null, 2);
+  const isCode = typeof value !== "string" || language !== "json";
+  return h("div.block", h("dt", name), h("dd", textBlock(text, name, "pre.code", isCode ? language : "")));
 }

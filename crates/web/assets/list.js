@@ -14,6 +14,9 @@ const KIND_NAMES = {
   summary: "Summaries",
 };
 const LIMIT = 200;
+/// Rows of one answer, and conversations shown of a search.
+const PART = 500;
+const HITS_MAX = 100;
 
 export function listView(params) {
   const chosen = {
@@ -37,10 +40,11 @@ export function listView(params) {
   let limit = LIMIT;
   let timer = 0;
   let version = -1;
+  let drawnFacets = "";
 
   const field = h("input#search", {
     type: "search",
-    placeholder: "Search names and everything that was said",
+    placeholder: "Search everything that was said",
     "aria-label": "Search",
     value: chosen.q,
     autocomplete: "off",
@@ -77,10 +81,8 @@ export function listView(params) {
     }
     try {
       const { kind, ...filters } = chosen;
-      const path = isExport
-        ? "/api/sessions"
-        : `/api/sessions${query({ ...filters, outcome: /^(ok|error)$/.test(filters.outcome) ? "" : filters.outcome, limit })}`;
-      const answer = await get(path, signal);
+      if (/^(ok|error)$/.test(filters.outcome)) filters.outcome = "";
+      const answer = await loadRows(filters, signal);
       version = answer.version;
       drawFilters(answer.facets || {});
       drawRows(answer);
@@ -91,6 +93,24 @@ export function listView(params) {
     }
   }
 
+  /// As many rows as are wanted; the server gives a part at a time.
+  async function loadRows(filters, signal) {
+    if (isExport) return get("/api/sessions", signal);
+    let all = null;
+    do {
+      const from = all ? all.sessions.length : 0;
+      const part = await get(
+        `/api/sessions${query({ ...filters, from, limit: Math.min(limit - from, PART) })}`,
+        signal,
+      );
+      if (all) part.sessions.unshift(...all.sessions);
+      const isStuck = all && part.sessions.length === all.sessions.length;
+      all = part;
+      if (isStuck) break;
+    } while (all.sessions.length < Math.min(limit, all.total));
+    return all;
+  }
+
   async function search(signal) {
     const outcome = /^(ok|error)$/.test(chosen.outcome) ? chosen.outcome : "";
     const wanted = !isExport && (chosen.q.trim().length >= 2 || chosen.kind || chosen.file || outcome);
@@ -99,7 +119,7 @@ export function listView(params) {
       return;
     }
     if (!hits.hasChildNodes()) replace(hits, loading("Looking through conversations…"));
-    const { model, ...filters } = chosen;
+    const filters = chosen;
     let after = null;
     const all = [];
     for (let round = 0; round < 20; round += 1) {
@@ -107,7 +127,7 @@ export function listView(params) {
       all.push(...part.hits);
       after = part.next;
       drawHits(all, part);
-      if (part.complete || !after || all.length >= 100) return;
+      if (part.complete || !after || all.length >= HITS_MAX) return;
     }
   }
 
@@ -122,6 +142,11 @@ export function listView(params) {
           : part.complete
             ? "Nothing in the conversations"
             : "Looking through conversations…",
+        all.length >= HITS_MAX && !part.complete
+          ? h("span.faint", " Narrow it down: there are more.")
+          : part.complete
+            ? null
+            : h("span.faint", ` ${count(part.looked_at)} of ${count(part.of)} looked through`),
       ),
       all.map((hit) =>
         h(
@@ -139,7 +164,7 @@ export function listView(params) {
                 "li",
                 h(
                   "a.place",
-                  { href: `#/s/${encodeURIComponent(hit.session.id)}/conversation?n=${place.n}` },
+                  { href: `#/s/${encodeURIComponent(hit.session.id)}/conversation?seq=${place.seq}` },
                   h(
                     "span.place-kind",
                     { class: place.is_error ? "is-failed" : "" },
@@ -185,7 +210,10 @@ export function listView(params) {
           return button;
         }),
     );
-    if (selects.hasChildNodes()) return;
+    // What is known grows while journals are looked through; what is being chosen from stays.
+    const known = JSON.stringify([facets.projects, facets.models, facets.tools]);
+    if (known === drawnFacets || (drawnFacets && selects.contains(document.activeElement))) return;
+    drawnFacets = known;
     replace(
       selects,
       pick(
@@ -267,7 +295,7 @@ export function listView(params) {
     }
     const groups = new Map();
     for (const row of answer.sessions) {
-      const name = dayName(row.updated);
+      const name = row.state === "waiting" ? STATES.waiting : dayName(row.updated);
       if (!groups.has(name)) groups.set(name, []);
       groups.get(name).push(row);
     }
@@ -280,7 +308,7 @@ export function listView(params) {
             {
               type: "button",
               onclick: () => {
-                limit = Math.min(500, limit + LIMIT);
+                limit += LIMIT;
                 refresh(false);
               },
             },

@@ -2,8 +2,8 @@
 import { h, replace } from "./dom.js";
 import { bytes, clip, count, plural, short, words } from "./format.js";
 import { get, isExport, of, query } from "./api.js";
-import { empty, facts, failure, loading, moreButton, plain, stackedBar, textBlock } from "./parts.js";
-import { timeOfDay } from "./parts.js";
+import { choice, empty, facts, failure, loading, moreButton, plain, stackedBar } from "./parts.js";
+import { textBlock, timeOfDay } from "./parts.js";
 import { componentName } from "./context.js";
 import { hunks } from "./diff.js";
 import { say } from "./shell.js";
@@ -15,6 +15,7 @@ export function momentView(session, params) {
   let at = clamp(params.at || last);
   let control = new AbortController();
   let timer = 0;
+  let form = "wire";
   const state = h("div.moment", loading());
   const slider = h("input#event-slider", {
     type: "range",
@@ -158,32 +159,72 @@ export function momentView(session, params) {
 
   function requestButton(request) {
     const box = h("div");
+    const show = () => showRequest(request.seq, box);
+    const forms = formChoice(show);
+    forms.hidden = true;
     const button = h("button", { type: "button" }, `Show the last request before this, event ${request.seq}`);
-    button.addEventListener("click", () => showRequest(request.seq, box));
-    return h("div", button, box);
+    button.addEventListener("click", () => {
+      forms.hidden = false;
+      show();
+    });
+    return h("div", h("div.pair", button, forms), box);
   }
 
-  async function showRequest(seq, box) {
+  /// On the wire of a provider, or in the form that all wires are made from.
+  function formChoice(again) {
+    const forms = [
+      ["wire", "On the wire"],
+      ["engine", "Before the wire"],
+    ];
+    return choice("Form of the request", forms, form, (value) => {
+      form = value;
+      again();
+    });
+  }
+
+  async function showRequest(seq, box, wire) {
     replace(box, loading("Making the request again…"));
     try {
-      const request = await get(of(id, `/request/${seq}`));
+      const request = await get(of(id, `/request/${seq}${query({ form, wire })}`));
+      const block = (text) => textBlock(text, "Request", "pre.code.tall", "json");
       const text = request.text.slice(0, 60000);
-      const shown = h("div", textBlock(text, "Request", "pre.code.tall"));
+      const shown = h("div", block(text));
       if (text.length < request.text.length)
-        shown.append(
-          moreButton({ bytes: request.bytes }, async () =>
-            replace(shown, textBlock(request.text, "Request", "pre.code.tall")),
-          ),
-        );
+        shown.append(moreButton({ bytes: request.bytes }, async () => replace(shown, block(request.text))));
       replace(
         box,
-        h("p.faint", `${bytes(request.bytes)} to ${request.model}`),
+        aboutRequest(request, (other) => showRequest(seq, box, other)),
         shown,
         request.cut ? h("p.empty", "Longer than is shown.") : null,
       );
     } catch (error) {
       replace(box, failure(error));
     }
+  }
+
+  function aboutRequest(request, onWire) {
+    if (request.form !== "wire") return h("p.faint", `${bytes(request.bytes)} to ${request.model}`);
+    const wires = h(
+      "select",
+      { "aria-label": "Wire" },
+      request.wires.map((name) => h("option", { value: name, selected: name === request.wire }, words(name))),
+    );
+    wires.addEventListener("change", () => onWire(wires.value));
+    return [
+      h(
+        "div.pair",
+        h("label.pick-one", h("span", "Wire "), wires),
+        h("code", `POST ${request.path}`),
+        h("span.faint", `${bytes(request.bytes)} on one line; keys are never part of it`),
+      ),
+      request.headers.map(([name, value]) => h("p.faint", h("code", `${name}: ${value}`))),
+      request.configured && request.configured !== request.wire
+        ? h("p.faint", `${request.model} is configured for ${words(request.configured)}.`)
+        : null,
+      request.configured ? null : h("p.faint", `${request.model} is not configured here: this is a guess.`),
+      request.notes.map((note) => h("p.warn", note)),
+      request.refusal ? h("p.warn", `It would not be sent: ${request.refusal}`) : null,
+    ];
   }
 
   async function loadRequests() {
@@ -200,16 +241,18 @@ export function momentView(session, params) {
         replace(out, loading("Comparing…"));
         try {
           const diff = await get(
-            of(id, `/request-diff${query({ a: pickA.select.value, b: pickB.select.value })}`),
+            of(id, `/request-diff${query({ a: pickA.select.value, b: pickB.select.value, form })}`),
           );
           replace(
             out,
-            h("p", diff.words || "", diff.first ? [" First difference: ", h("code", diff.first), "."] : null),
+            h("p", diff.words),
             h(
               "p.faint",
               `${bytes(diff.shared_bytes)} in common, of ${bytes(diff.a_bytes)} and ${bytes(diff.b_bytes)}`,
             ),
-            hunks(diff.hunks, "the request"),
+            diff.cut && !diff.hunks.length
+              ? h("p.empty", "Too long to compare line by line.")
+              : hunks(diff.hunks, "the request", "json"),
           );
         } catch (error) {
           replace(out, failure(error));
@@ -269,6 +312,7 @@ export function momentView(session, params) {
               "div.pair",
               pickA.node,
               pickB.node,
+              formChoice(() => (out.hasChildNodes() ? compare() : null)),
               h("button", { type: "button", onclick: compare }, "Show the difference"),
             ),
         out,

@@ -1,5 +1,6 @@
 // Small pieces that several views use.
 import { h, icon, outsideLink } from "./dom.js";
+import { code } from "./highlight.js";
 import { ago, bytes, clock, count, duration, moment, percent } from "./format.js";
 
 export const STATES = {
@@ -47,8 +48,8 @@ export function loading(what = "Loading…") {
 }
 
 /// A text that a keyboard can scroll when it is wide.
-export function textBlock(text, label, kind = "pre.code") {
-  return h(kind, { tabindex: "0", role: "group", "aria-label": label }, h("code", plain(text)));
+export function textBlock(text, label, kind = "pre.code", language = "") {
+  return h(kind, { tabindex: "0", role: "group", "aria-label": label }, code(plain(text), language));
 }
 
 /// Without the control sequences of terminals, which mean nothing here.
@@ -86,7 +87,7 @@ function element(node, depth) {
         "aria-label": given.lang ? `Code, ${given.lang}` : "Code",
         data: { lang: given.lang || "" },
       },
-      h("code", parts()),
+      code((has ? others : node.slice(1)).filter((part) => typeof part === "string").join(""), given.lang),
     );
   if (/^h[1-6]$/.test(tag)) return h("p.heading", { data: { level: tag[1] } }, parts());
   if (tag === "a") return given.href ? outsideLink(given.href, parts()) : parts();
@@ -205,9 +206,9 @@ export function changeCount(changes) {
   return h(
     "span.changes",
     { title: words },
-    h("span.plus", `+${changes.insertions}`),
+    changes.insertions || !changes.deletions ? h("span.plus", `+${changes.insertions}`) : null,
     " ",
-    h("span.minus", `−${changes.deletions}`),
+    changes.deletions ? h("span.minus", `−${changes.deletions}`) : null,
   );
 }
 

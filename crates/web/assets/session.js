@@ -158,7 +158,7 @@ export function sessionView(id, firstView, firstParams, hello) {
     addKeys(view.keys);
     if (!isFirst) {
       const top = tabs.getBoundingClientRect().top + scrollY;
-      if (params.n === undefined && scrollY > head.offsetHeight)
+      if (params.n === undefined && params.seq === undefined && scrollY > head.offsetHeight)
         scrollTo({ top: Math.min(scrollY, head.offsetTop + head.offsetHeight), behavior: "instant" });
       if (top < 0) scrollTo(0, 0);
       say(found[1]);

@@ -72,6 +72,7 @@ export function whyView(session) {
         }),
       );
     const shown = all.filter((reason) => !hidden.has(reason.kind));
+    run = 0;
     replace(body, shown.map(reasonRow));
     replace(
       more,
@@ -85,6 +86,12 @@ export function whyView(session) {
             )
           : null,
     );
+  }
+
+  /// Files of the project without the way to it.
+  function inProject(value) {
+    const { project } = session.meta.session;
+    return project ? value.replace(`${project}/`, "") : value;
   }
 
   let run = 0;
@@ -105,7 +112,7 @@ export function whyView(session) {
           h("span.faint", reason.turn ? `turn ${reason.turn}, ` : "", timeOfDay(reason.at)),
         ),
         h("p", ticked(reason.words)),
-        facts(reason.facts),
+        facts(reason.facts.map(([name, value]) => [name, inProject(value)])),
         h(
           "p.links",
           reason.item !== null && reason.item !== undefined

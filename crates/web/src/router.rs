@@ -12,7 +12,7 @@ use crate::server::RequestRouter;
 use crate::server::http_response::{HttpReply, HttpResponse};
 use crate::server::query::QueryParameters;
 use crate::server::request_reader::BrowserRequest;
-use crate::viewer::{ViewFailure, Viewer};
+use crate::viewer::{FoundSession, ViewFailure, Viewer};
 
 pub(crate) struct ViewRouter {
     pub(crate) viewer: Arc<Viewer>,
@@ -56,7 +56,7 @@ async fn route_request(viewer: &Arc<Viewer>, request: BrowserRequest) -> HttpRep
 }
 
 async fn describe_act(viewer: &Arc<Viewer>, id: &str) -> Result<Value, ViewFailure> {
-    let session = viewer.find_beside(id).await?;
+    let session = find_session(viewer, id).await?;
     viewer.open_sessions.describe(viewer, &session).await
 }
 
@@ -76,8 +76,13 @@ async fn perform_act(
         return Err(ViewFailure::bad_request("content-type must be application/json"));
     }
     let wanted = ActRequest::parse(act, &request.body)?;
-    let session = viewer.find_beside(id).await?;
+    let session = find_session(viewer, id).await?;
     viewer.open_sessions.act(viewer, &session, wanted).await
+}
+
+async fn find_session(viewer: &Arc<Viewer>, id: &str) -> Result<FoundSession, ViewFailure> {
+    let id = id.to_owned();
+    viewer.run_beside(move |viewer| viewer.find(&id)).await
 }
 
 fn to_owned_path(path: &[&str]) -> Vec<String> {

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use super::entry::{ScriptEntry, ScriptTable};
-use super::script_error::ScriptMistake;
+use windlass_config_text::{TomlEntry, TomlMistake, TomlTable};
+
 use crate::fault::ScriptedFault;
 
 /// Every kind with the keys that may stand beside it.
@@ -20,29 +20,31 @@ const FAULT_KINDS: &[(&str, &[&str])] = &[
     ("gzip_broken", &[]),
 ];
 
-pub(super) fn parse_fault(entry: &ScriptEntry<'_>) -> Result<ScriptedFault, ScriptMistake> {
-    let table = entry.table("`fault`")?;
+pub(super) fn parse_fault(entry: &TomlEntry<'_>) -> Result<ScriptedFault, TomlMistake> {
+    let table = entry.parse_table("`fault`")?;
     let mut known: Vec<&str> = FAULT_KINDS.iter().map(|(kind, _)| *kind).collect();
     known.extend(FAULT_KINDS.iter().flat_map(|(_, companions)| companions.iter()));
-    table.reject_unknown_keys(&known)?;
+    table.check_keys(&known)?;
     let Some((kind, companions)) = FAULT_KINDS.iter().find(|(kind, _)| table.find(kind).is_some())
     else {
         let kinds: Vec<_> = FAULT_KINDS.iter().map(|(kind, _)| *kind).collect();
         let remedy = format!("name one of {}", kinds.join(", "));
-        return Err(ScriptMistake::new(table.at(), "this fault has no kind", remedy));
+        return Err(TomlMistake::new(table.offset(), "this fault has no kind", remedy));
     };
-    if let Some(other) =
-        table.entries().find(|entry| entry.key != *kind && !companions.contains(&entry.key))
+    if let Some(other) = table
+        .entries()
+        .into_iter()
+        .find(|entry| entry.key != *kind && !companions.contains(&entry.key))
     {
         let problem = format!("`{}` does not go with `{kind}` in one fault", other.key);
         let remedy = "give each fault an [[answer]] of its own";
-        return Err(ScriptMistake::new(other.at, problem, remedy));
+        return Err(TomlMistake::new(other.offset, problem, remedy));
     }
     parse_fault_kind(&table, kind)
 }
 
-fn parse_fault_kind(table: &ScriptTable<'_>, kind: &str) -> Result<ScriptedFault, ScriptMistake> {
-    let reset = table.flag("reset")?.unwrap_or(false);
+fn parse_fault_kind(table: &TomlTable<'_>, kind: &str) -> Result<ScriptedFault, TomlMistake> {
+    let reset = table.parse_flag("reset")?.unwrap_or(false);
     Ok(match kind {
         "html" => {
             check_switched_on(table, "html")?;
@@ -50,12 +52,8 @@ fn parse_fault_kind(table: &ScriptTable<'_>, kind: &str) -> Result<ScriptedFault
         }
         "status" => ScriptedFault::Refuse {
             status: parse_status(table)?.unwrap_or(500),
-            headers: table
-                .find("headers")
-                .map(|entry| parse_headers(&entry))
-                .transpose()?
-                .unwrap_or_default(),
-            body: table.text("body")?,
+            headers: table.read_key("headers", |entry| parse_headers(&entry))?.unwrap_or_default(),
+            body: table.parse_text("body")?,
         },
         "cut_after_event" => ScriptedFault::CutAfterEvent {
             events: parse_count(table, "cut_after_event", 0)?,
@@ -66,19 +64,20 @@ fn parse_fault_kind(table: &ScriptTable<'_>, kind: &str) -> Result<ScriptedFault
         }
         "stall_after_event" => ScriptedFault::StallAfterEvent {
             events: parse_count(table, "stall_after_event", 0)?,
-            ping: table.number("ping_ms", 1..=600_000)?.map(Duration::from_millis),
+            ping: table.parse_number("ping_ms", 1..=600_000)?.map(Duration::from_millis),
         },
         "malformed_at_event" => {
             ScriptedFault::MalformedAtEvent { event: parse_count(table, "malformed_at_event", 1)? }
         }
         "error_event" => {
-            let kind = table.text("error_event")?.unwrap_or_default();
-            let message = table.text("message")?.unwrap_or_else(|| format!("rehearsed {kind}"));
+            let kind = table.parse_text("error_event")?.unwrap_or_default();
+            let message =
+                table.parse_text("message")?.unwrap_or_else(|| format!("rehearsed {kind}"));
             ScriptedFault::ErrorEvent {
                 kind,
                 message,
                 after_event: parse_count(table, "after_event", 0)?,
-                hold_open: table.flag("hold_open")?.unwrap_or(false),
+                hold_open: table.parse_flag("hold_open")?.unwrap_or(false),
             }
         }
         "drop_connection" => {
@@ -86,7 +85,7 @@ fn parse_fault_kind(table: &ScriptTable<'_>, kind: &str) -> Result<ScriptedFault
             ScriptedFault::DropConnection { reset }
         }
         "slow_ms_per_byte" => {
-            let millis = table.number("slow_ms_per_byte", 1..=60_000)?.unwrap_or(1);
+            let millis = table.parse_number("slow_ms_per_byte", 1..=60_000)?.unwrap_or(1);
             ScriptedFault::Slow { per_byte: Duration::from_millis(millis) }
         }
         _ => {
@@ -96,25 +95,21 @@ fn parse_fault_kind(table: &ScriptTable<'_>, kind: &str) -> Result<ScriptedFault
     })
 }
 
-fn parse_count(
-    table: &ScriptTable<'_>,
-    key: &'static str,
-    least: u64,
-) -> Result<usize, ScriptMistake> {
-    let number = table.number(key, least..=1_000_000_000)?.unwrap_or(least);
+fn parse_count(table: &TomlTable<'_>, key: &'static str, least: u64) -> Result<usize, TomlMistake> {
+    let number = table.parse_number(key, least..=1_000_000_000)?.unwrap_or(least);
     Ok(usize::try_from(number).unwrap_or(usize::MAX))
 }
 
-fn parse_status(table: &ScriptTable<'_>) -> Result<Option<u16>, ScriptMistake> {
-    let status = table.number("status", 200..=599)?;
+fn parse_status(table: &TomlTable<'_>) -> Result<Option<u16>, TomlMistake> {
+    let status = table.parse_number("status", 200..=599)?;
     Ok(status.and_then(|status| u16::try_from(status).ok()))
 }
 
 /// `drop_connection = false` reads like no fault at all, so it is a mistake.
-fn check_switched_on(table: &ScriptTable<'_>, key: &'static str) -> Result<(), ScriptMistake> {
+fn check_switched_on(table: &TomlTable<'_>, key: &'static str) -> Result<(), TomlMistake> {
     match table.find(key) {
-        Some(entry) if !entry.flag()? => Err(ScriptMistake::new(
-            entry.at,
+        Some(entry) if !entry.parse_flag()? => Err(TomlMistake::new(
+            entry.offset,
             format!("`{key}` is false"),
             "write true, or no fault",
         )),
@@ -122,23 +117,26 @@ fn check_switched_on(table: &ScriptTable<'_>, key: &'static str) -> Result<(), S
     }
 }
 
-fn parse_headers(entry: &ScriptEntry<'_>) -> Result<Vec<(String, String)>, ScriptMistake> {
+fn parse_headers(entry: &TomlEntry<'_>) -> Result<Vec<(String, String)>, TomlMistake> {
     let mut headers = Vec::new();
-    for header in entry.table("`headers`")?.entries() {
+    let mut entries = entry.parse_table("`headers`")?.entries();
+    // Recordings hold them in this order.
+    entries.sort_by_key(|header| header.key);
+    for header in entries {
         let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.!#$%&'*+^`|~".contains(&byte);
         if header.key.is_empty() || !header.key.bytes().all(is_name) {
             let problem = format!("\"{}\" is not a header's name", header.key.escape_debug());
             let remedy = "use letters, digits and -";
-            return Err(ScriptMistake::new(header.at, problem, remedy));
+            return Err(TomlMistake::new(header.offset, problem, remedy));
         }
         let own = ["content-length", "transfer-encoding", "connection"];
         if own.iter().any(|name| header.key.eq_ignore_ascii_case(name)) {
             let problem = format!("the header {} belongs to the server", header.key);
-            return Err(ScriptMistake::new(header.at, problem, "leave it out"));
+            return Err(TomlMistake::new(header.offset, problem, "leave it out"));
         }
-        let value = header.text()?;
+        let value = header.parse_text()?;
         if value.chars().any(char::is_control) {
-            return Err(header.must_be("be one line of text"));
+            return Err(header.invalid_value("one line of text"));
         }
         headers.push((header.key.to_owned(), value));
     }

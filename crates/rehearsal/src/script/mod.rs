@@ -4,7 +4,6 @@
 //! request happens in `server::script_player`; encoding it for a provider happens in `wire`.
 
 mod answer;
-mod entry;
 mod fault_parser;
 mod script_error;
 mod script_parser;

@@ -16,7 +16,7 @@ use windlass_tool::GuardedCommandLine;
 
 pub use self::header_list::HeaderList;
 pub use self::signal_config::{
-    ClientCertificate, OtlpProtocol, OtlpTarget, SignalConfig, TelemetrySignal,
+    ClientCertificate, OtlpProtocol, OtlpTarget, ScrapeAddress, SignalConfig, TelemetrySignal,
 };
 use crate::content::ContentSwitches;
 use crate::metric_table::Temporality;

@@ -51,8 +51,8 @@ impl TelemetrySignal {
 pub struct SignalConfig {
     pub otlp: Option<OtlpTarget>,
     pub has_console: bool,
-    /// Counters are collected from outside.
-    pub is_scraped: bool,
+    /// Where counters are collected by a server that asks for them.
+    pub scraped_at: Option<ScrapeAddress>,
     pub interval: Duration,
 }
 
@@ -64,7 +64,7 @@ impl SignalConfig {
 
     #[must_use]
     pub fn is_on(&self) -> bool {
-        self.otlp.is_some() || self.has_console || self.is_scraped
+        self.otlp.is_some() || self.has_console || self.scraped_at.is_some()
     }
 
     pub(super) fn describe(&self) -> String {
@@ -76,8 +76,24 @@ impl SignalConfig {
             format!("{scheme}://{address} ({})", target.protocol.name())
         });
         let console = self.has_console.then(|| "standard error".to_owned());
-        let scraped = self.is_scraped.then(|| "prometheus".to_owned());
+        let scraped = self.scraped_at.as_ref().map(|address| {
+            format!("a server that asks http://{}/metrics (prometheus)", address.describe())
+        });
         otlp.chain(console).chain(scraped).collect::<Vec<_>>().join(" and ")
+    }
+}
+
+/// Where a Prometheus server asks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScrapeAddress {
+    pub host: String,
+    /// 0 lets the system choose.
+    pub port: u16,
+}
+
+impl ScrapeAddress {
+    pub(crate) fn describe(&self) -> String {
+        format!("{}:{}", self.host, self.port)
     }
 }
 
@@ -125,6 +141,9 @@ pub struct ClientCertificate {
     pub key: Option<String>,
 }
 
+/// As the conventions of OpenTelemetry say.
+const SCRAPE_PORT_DEFAULT: u16 = 9464;
+
 impl<L: EnvLookup> EnvironmentReader<'_, L> {
     pub(super) fn read_signal(
         &mut self,
@@ -156,7 +175,9 @@ impl<L: EnvLookup> EnvironmentReader<'_, L> {
                     ));
                 }
                 "console" => config.has_console = true,
-                "prometheus" if signal == TelemetrySignal::Metrics => config.is_scraped = true,
+                "prometheus" if signal == TelemetrySignal::Metrics => {
+                    config.scraped_at = Some(self.read_scrape_address());
+                }
                 "none" => {}
                 _ => self.warnings.push(format!(
                     "{variable}: there is no exporter `{word}`; give otlp, console or none"
@@ -164,6 +185,20 @@ impl<L: EnvLookup> EnvironmentReader<'_, L> {
             }
         }
         config
+    }
+
+    fn read_scrape_address(&mut self) -> ScrapeAddress {
+        let host = self.text("OTEL_EXPORTER_PROMETHEUS_HOST");
+        let variable = "OTEL_EXPORTER_PROMETHEUS_PORT";
+        let written = self.text(variable);
+        let port = written.as_ref().map(|text| text.parse::<u16>());
+        if let Some(Err(_)) = port {
+            self.warnings.push(format!("{variable} is no port; {SCRAPE_PORT_DEFAULT} is used"));
+        }
+        ScrapeAddress {
+            host: host.unwrap_or_else(|| "127.0.0.1".to_owned()),
+            port: port.and_then(Result::ok).unwrap_or(SCRAPE_PORT_DEFAULT),
+        }
     }
 
     fn read_target(&mut self, signal: TelemetrySignal) -> Option<OtlpTarget> {

@@ -5,9 +5,8 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
-use reqwest::{Certificate, Client, ClientBuilder, Identity, Response};
-use windlass_host::environment::parse_local_address;
-use windlass_tool::http_client::{with_connect_limit, with_trusted_certificates};
+use reqwest::{Certificate, Client, ClientBuilder, Identity, Response, Url};
+use windlass_tool::http_client::{client_builder_for, with_connect_limit};
 
 use super::CONNECT_MAX;
 use super::grpc;
@@ -92,21 +91,14 @@ async fn read_http(mut response: Response) -> SendResult {
 }
 
 fn build_client(target: &OtlpTarget) -> Result<Client, String> {
-    // Another client of the process may have installed it before.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let builder = Client::builder().redirect(reqwest::redirect::Policy::none()).referer(false);
-    let mut builder = with_connect_limit(builder, CONNECT_MAX);
-    if parse_local_address(&target.url).is_some() {
-        builder = builder.no_proxy();
-    }
+    let url = Url::parse(&target.url).map_err(|error| error.to_string())?;
+    let mut builder = with_connect_limit(client_builder_for(&url), CONNECT_MAX);
     if target.protocol == OtlpProtocol::Grpc {
         builder = builder.http2_prior_knowledge();
     }
-    let builder = match target.url.starts_with("https://") {
-        true => with_certificates(with_trusted_certificates(builder), &target.certificate)?,
-        // Nothing to trust and nothing to load.
-        false => builder.tls_certs_only([]),
-    };
+    if url.scheme() == "https" {
+        builder = with_certificates(builder, &target.certificate)?;
+    }
     builder.build().map_err(|error| describe_error(&error))
 }
 

@@ -9,6 +9,7 @@ mod console;
 mod grpc;
 mod headers_program;
 mod http_client;
+mod scrape_server;
 mod send_result;
 mod signal_worker;
 
@@ -21,6 +22,7 @@ use tokio::time::{Instant, sleep_until};
 use windlass_host::standard_streams::write_error_line;
 
 use self::headers_program::ProgramHeaders;
+use self::scrape_server::ScrapeServer;
 use self::send_result::SendResult;
 use self::signal_worker::SignalWorker;
 use crate::config::{TelemetryConfig, TelemetrySignal};
@@ -55,6 +57,7 @@ impl Exporter {
 
     async fn run(mut self) {
         let standard = Arc::new(StandardAttributes::gather(&self.config));
+        self.start_scrape_server(&standard).await;
         let helper = Arc::new(ProgramHeaders::new(self.config.headers_program.clone()));
         let now = Instant::now();
         let mut workers: Vec<SignalWorker> = TelemetrySignal::ALL
@@ -104,6 +107,23 @@ impl Exporter {
                 }
                 () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => {}
             }
+        }
+    }
+
+    /// A port that another process has is no reason to send nothing elsewhere.
+    async fn start_scrape_server(&self, standard: &Arc<StandardAttributes>) {
+        let Some(address) = &self.config.metrics.scraped_at else { return };
+        let bound = ScrapeServer::bind(address, &self.metrics, standard).await;
+        let bound = bound.and_then(|server| Ok((server.address()?, server)));
+        let words = match bound {
+            Ok((bound, server)) => {
+                tokio::spawn(server.run());
+                format!("metrics are at http://{bound}/metrics")
+            }
+            Err(error) => format!("metrics cannot be served at {}: {error}", address.describe()),
+        };
+        if self.config.shows_errors {
+            write_error_line(&format!("windlass: telemetry: {words}"));
         }
     }
 

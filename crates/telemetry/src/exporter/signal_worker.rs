@@ -64,7 +64,7 @@ impl SignalWorker {
         standard: &Arc<StandardAttributes>,
         now: Instant,
     ) -> Option<Self> {
-        let SignalConfig { otlp, has_console, interval, is_scraped: _ } = match signal {
+        let SignalConfig { otlp, has_console, interval, scraped_at: _ } = match signal {
             TelemetrySignal::Metrics => &config.metrics,
             TelemetrySignal::Logs => &config.logs,
             TelemetrySignal::Traces => &config.traces,

@@ -10,7 +10,6 @@ use windlass_vocabulary::{
 use super::agent_track::AgentTrack;
 use super::edit_counts::{self, ChangedLines};
 use super::emission::{Emission, EndedSpan, OpenSpan, millis_between};
-use crate::content::cut;
 use crate::names;
 use crate::record::{Attributes, SpanContext, SpanEvent, SpanKind};
 
@@ -185,7 +184,7 @@ pub(super) fn call_ended(
     }
     let mut events = Vec::new();
     if emission.config.content.tool_content {
-        let output = cut(&text, emission.config.content.length_max);
+        let output = emission.cut(&text, emission.config.content.length_max);
         let attributes = Attributes::default().text("content", output);
         events.push(SpanEvent { name: names::TOOL_OUTPUT, time: end, attributes });
     }
@@ -235,10 +234,10 @@ fn emit_result(
     let switches = emission.config.content;
     let decision = open.decision;
     let error = outcome.is_error.then(|| match switches.tool_details {
-        true => cut(text, ERROR_LENGTH_MAX),
+        true => emission.cut(text, ERROR_LENGTH_MAX),
         false => TOOL_ERROR.to_owned(),
     });
-    let input = switches.tool_details.then(|| cut(call.input.as_str(), INPUT_LENGTH_MAX));
+    let input = switches.tool_details.then(|| emission.cut(call.input.as_str(), INPUT_LENGTH_MAX));
     let attributes = describe_tool(call, emission)
         .text("success", (!outcome.is_error).to_string())
         .count("duration_ms", took)
@@ -262,7 +261,7 @@ fn end_execution_span(
     emission: &mut Emission<'_>,
 ) {
     let error = outcome.is_error.then(|| match emission.config.content.tool_details {
-        true => cut(text, ERROR_LENGTH_MAX),
+        true => emission.cut(text, ERROR_LENGTH_MAX),
         false => TOOL_ERROR.to_owned(),
     });
     let attributes = Attributes::default()
@@ -307,12 +306,13 @@ fn end_call_span(
             ("skill_name", "skill"),
             ("subagent_type", "subagent_type"),
         ] {
-            let value = read_input(call, key).map(|value| cut(&value, switches.length_max));
+            let value =
+                read_input(call, key).map(|value| emission.cut(&value, switches.length_max));
             attributes = attributes.optional_text(name, value);
         }
     }
     if switches.tool_content {
-        let arguments = cut(call.input.as_str(), switches.length_max);
+        let arguments = emission.cut(call.input.as_str(), switches.length_max);
         attributes = attributes.text("gen_ai.tool.call.arguments", arguments);
     }
     emission.end_span(EndedSpan {
@@ -357,7 +357,7 @@ fn render_parameters(call: &ToolCall, emission: &Emission<'_>) -> Option<String>
         return None;
     }
     let length_max = emission.config.content.length_max;
-    let of = |key: &str| read_input(call, key).map(|value| cut(&value, length_max / 2));
+    let of = |key: &str| read_input(call, key).map(|value| emission.cut(&value, length_max / 2));
     let parameters = if let Some(rest) = call.name.as_str().strip_prefix("mcp__") {
         let (server, tool) = rest.split_once("__")?;
         json!({ "mcp_server_name": server, "mcp_tool_name": tool })

@@ -2,10 +2,12 @@
 
 use windlass_driver::ObservedSession;
 use windlass_host::random::generate_seed;
+use windlass_tool::Secrets;
 use windlass_vocabulary::civil_date::format_timestamp;
 
 use super::agent_track::AgentTrack;
 use crate::config::TelemetryConfig;
+use crate::content::redact_and_cut;
 use crate::names::{self, MetricName};
 use crate::record::{
     Attributes, EventRecord, MetricIncrement, SpanContext, SpanEvent, SpanKind, SpanRecord,
@@ -34,6 +36,8 @@ pub(super) struct EndedSpan {
 pub(super) struct Emission<'a> {
     pub(super) config: &'a TelemetryConfig,
     pub(super) now: u64,
+    /// The keys that must not be sent, not even in part.
+    secrets: &'a Secrets,
     session_id: &'a str,
     prompt_id: String,
     context: Option<SpanContext>,
@@ -52,6 +56,7 @@ impl<'a> Emission<'a> {
         Self {
             config,
             now,
+            secrets: &session.secrets,
             session_id: &session.id,
             prompt_id: track.prompt_id.clone(),
             context: track.current_context(),
@@ -66,6 +71,16 @@ impl<'a> Emission<'a> {
 
     pub(super) fn session_id(&self) -> &'a str {
         self.session_id
+    }
+
+    /// A text without keys, at most so long.
+    pub(super) fn cut(&self, text: &str, length_max: usize) -> String {
+        redact_and_cut(text, length_max, self.secrets)
+    }
+
+    /// A text without keys, if it may be sent.
+    pub(super) fn reveal(&self, is_on: bool, text: &str) -> String {
+        self.config.content.reveal(is_on, text, self.secrets)
     }
 
     /// Events from here on belong to this prompt and this span.

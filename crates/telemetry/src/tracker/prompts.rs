@@ -47,7 +47,7 @@ pub(super) fn prompt_accepted(
     }
     let length = text.encode_utf16().count() as u64;
     let switches = &emission.config.content;
-    let prompt = switches.reveal(switches.prompts, &text);
+    let prompt = emission.reveal(switches.prompts, &text);
     track.prompt_id = generate_uuid();
     if track.interaction.is_none() {
         begin_interaction(track, prompt.clone(), length, emission);
@@ -146,7 +146,7 @@ pub(super) fn message_added(track: &AgentTrack, message: &Message, emission: &mu
         return;
     }
     let switches = &emission.config.content;
-    let response = switches.reveal(switches.responses, &text);
+    let response = emission.reveal(switches.responses, &text);
     let attributes = Attributes::default()
         .count("response_length", text.encode_utf16().count() as u64)
         .text("response", response)

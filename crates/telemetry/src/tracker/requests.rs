@@ -11,7 +11,6 @@ use windlass_vocabulary::{
 use super::agent_track::AgentTrack;
 use super::emission::{Emission, EndedSpan, OpenSpan, millis_between};
 use super::subagents::agent_name;
-use crate::content::cut;
 use crate::names;
 use crate::record::{Attributes, SpanContext, SpanEvent, SpanKind};
 
@@ -179,7 +178,7 @@ pub(super) fn request_failed(
     emission: &mut Emission<'_>,
 ) {
     let Some(mut open) = track.requests.open.remove(&attempt) else { return };
-    let facts = read_failure(failure, emission.now);
+    let facts = read_failure(failure, emission);
     let mut attributes = describe_request(&open.facts)
         .text("error", &facts.message)
         .count("attempt", u64::from(open.attempts))
@@ -262,7 +261,7 @@ pub(super) fn side_request_ended(
     count_bill(&open.facts, usage, cost, emission);
     open.bill = Some((usage, cost));
     match failure {
-        Some(failure) => open.failure = Some(read_failure(failure, emission.now)),
+        Some(failure) => open.failure = Some(read_failure(failure, emission)),
         None => open.stop = Some(ModelStopReason::EndTurn),
     }
     end_request(track, open, emission);
@@ -514,12 +513,12 @@ fn stop_reason(stop: Option<ModelStopReason>, has_calls: bool) -> &'static str {
     }
 }
 
-fn read_failure(failure: &ModelFailure, now: u64) -> FailureFacts {
+fn read_failure(failure: &ModelFailure, emission: &Emission<'_>) -> FailureFacts {
     FailureFacts {
         kind: failure_name(failure.kind),
-        message: cut(&failure.message, ERROR_LENGTH_MAX),
+        message: emission.cut(&failure.message, ERROR_LENGTH_MAX),
         status: failure.status,
-        at: now,
+        at: emission.now,
     }
 }
 

@@ -38,13 +38,13 @@ impl OpenSessions {
     /// What can be done in a session now.
     pub(crate) async fn describe(
         &self,
-        viewer: &Viewer,
+        viewer: &Arc<Viewer>,
         session: &FoundSession,
     ) -> Result<Value, ViewFailure> {
         match self.find_open(&session.id).await {
             Some(open) => Ok(open.describe().await),
             None => {
-                let held_by = find_holder(viewer, session)?;
+                let held_by = find_holder(viewer, session).await?;
                 Ok(json!({
                     "can_act": viewer.can_act && held_by.is_null() && session.parent.is_none(),
                     "is_open": false,
@@ -60,7 +60,7 @@ impl OpenSessions {
 
     pub(crate) async fn act(
         &self,
-        viewer: &Viewer,
+        viewer: &Arc<Viewer>,
         session: &FoundSession,
         request: ActRequest,
     ) -> Result<Value, ViewFailure> {
@@ -85,7 +85,7 @@ impl OpenSessions {
             ActRequest::Interrupt => self.expect_open(session).await?.interrupt()?,
             ActRequest::Answer(answer) => self.expect_open(session).await?.answer(answer)?,
             ActRequest::Rewind { item, files } => {
-                let seq = find_item_seq(viewer, session, item)?;
+                let seq = find_item_seq(viewer, session, item).await?;
                 self.open(viewer, session).await?.rewind(seq, files).await?;
             }
         }
@@ -115,7 +115,7 @@ impl OpenSessions {
 
     async fn open(
         &self,
-        viewer: &Viewer,
+        viewer: &Arc<Viewer>,
         session: &FoundSession,
     ) -> Result<Arc<OpenSession>, ViewFailure> {
         // Held while it is opened, so that two requests do not open it twice.
@@ -128,7 +128,7 @@ impl OpenSessions {
             let words = "too many sessions are open here; give one back";
             return Err(ViewFailure::new(503, "busy", words));
         }
-        let holder = find_holder(viewer, session)?;
+        let holder = find_holder(viewer, session).await?;
         if !holder.is_null() {
             let pid = holder.get("pid").map(ToString::to_string).unwrap_or_default();
             let words = format!("another process has this session (pid {pid}); end it there first");
@@ -141,24 +141,74 @@ impl OpenSessions {
 }
 
 /// The process that writes the session, if one does.
-fn find_holder(viewer: &Viewer, session: &FoundSession) -> Result<Value, ViewFailure> {
-    if !is_being_written(&session.journal) {
-        return Ok(Value::Null);
-    }
-    let trace = viewer.traces.open(&session.journal)?;
-    let writer = trace.read(|trace| trace.writer.clone());
-    Ok(match writer {
-        Some(writer) => json!({"pid": writer.pid, "host": writer.host}),
-        None => json!({"pid": null, "host": null}),
-    })
+async fn find_holder(viewer: &Arc<Viewer>, session: &FoundSession) -> Result<Value, ViewFailure> {
+    let journal = session.journal.clone();
+    let look = move |viewer: &Viewer| {
+        if !is_being_written(&journal) {
+            return Ok(Value::Null);
+        }
+        let writer = viewer.traces.open(&journal)?.read(|trace| trace.writer.clone());
+        Ok(match writer {
+            Some(writer) => json!({"pid": writer.pid, "host": writer.host}),
+            None => json!({"pid": null, "host": null}),
+        })
+    };
+    viewer.run_beside(look).await
 }
 
-/// The record of an item.
-fn find_item_seq(viewer: &Viewer, session: &FoundSession, item: usize) -> Result<u64, ViewFailure> {
-    let trace = viewer.traces.open(&session.journal)?;
-    trace.wait_for_items(item.saturating_add(1))?;
-    let seq = trace.read(|trace| trace.items.get(item).map(|item| item.place.seq));
-    seq.ok_or_else(|| ViewFailure::bad_request("there is no such item"))
+/// The record of an item, once the journal was traced that far.
+async fn find_item_seq(
+    viewer: &Arc<Viewer>,
+    session: &FoundSession,
+    item: usize,
+) -> Result<u64, ViewFailure> {
+    let journal = session.journal.clone();
+    let look = move |viewer: &Viewer| {
+        let trace = viewer.traces.open(&journal)?;
+        trace.wait_for_items(item.saturating_add(1))?;
+        let seq = trace.read(|trace| trace.items.get(item).map(|item| item.place.seq));
+        seq.ok_or_else(|| ViewFailure::bad_request("there is no such item"))
+    };
+    viewer.run_beside(look).await
 }
 
 const OPEN_MAX: usize = 8;
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use windlass_journal::SessionCatalogue;
+
+    use super::*;
+    use crate::viewer::ListedSessionRow;
+
+    #[test]
+    fn others_are_served_while_a_rewind_waits_for_a_journal() {
+        let folder = tempfile::tempdir().unwrap();
+        let journal = folder.path().join("long.jsonl");
+        std::fs::write(&journal, "").unwrap();
+        let viewer = Arc::new(Viewer::for_test(SessionCatalogue::new(folder.path())));
+        viewer.traces.stall(&journal);
+        let session = FoundSession {
+            id: "long".to_owned(),
+            journal,
+            row: ListedSessionRow::default(),
+            parent: None,
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let rewind = ActRequest::Rewind { item: 7, files: false };
+            let acting = viewer.open_sessions.act(&viewer, &session, rewind);
+            let served = viewer.run_beside(|_| Ok(()));
+            tokio::select! {
+                biased;
+                done = acting => panic!("the journal is not read yet: {done:?}"),
+                served = tokio::time::timeout(Duration::from_secs(60), served) => {
+                    served.expect("another client is served").unwrap();
+                }
+            }
+        });
+        runtime.shutdown_background();
+    }
+}

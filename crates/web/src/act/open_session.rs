@@ -55,18 +55,26 @@ impl OpenSession {
         let cwd = cwd.filter(|cwd| cwd.is_dir()).ok_or_else(|| {
             ViewFailure::failed("the directory of this session is not there any more")
         })?;
-        let planned = tokio::task::spawn_blocking(move || {
-            session_plan::plan_editor_session(&options, cwd, &process_environment)
+        // Its journal is read, which takes a moment if it is long.
+        let started = tokio::task::spawn_blocking(move || {
+            let plan = session_plan::plan_editor_session(&options, cwd, &process_environment)?;
+            let SessionPlan {
+                mut builder,
+                subagents,
+                expander,
+                mcp_servers,
+                scratch_directory,
+                ..
+            } = plan;
+            if let Some(subagents) = subagents {
+                builder = builder.subagents(subagents);
+            }
+            let (driven, notices) =
+                builder.start().map_err(|error| ViewFailure::failed(&error.to_string()))?;
+            Ok::<_, ViewFailure>((driven, notices, expander, mcp_servers, scratch_directory))
         });
-        let plan = planned.await.map_err(|error| ViewFailure::failed(&error.to_string()))??;
-        let SessionPlan {
-            mut builder, subagents, expander, mcp_servers, scratch_directory, ..
-        } = plan;
-        if let Some(subagents) = subagents {
-            builder = builder.subagents(subagents);
-        }
-        let (driven, notices) =
-            builder.start().map_err(|error| ViewFailure::failed(&error.to_string()))?;
+        let started = started.await.map_err(|error| ViewFailure::failed(&error.to_string()))?;
+        let (driven, notices, expander, mcp_servers, scratch_directory) = started?;
         let seen = Arc::new(Mutex::new(SeenNotices::default()));
         tokio::spawn(collect_notices(notices, Arc::clone(&seen), Arc::clone(changes)));
         Ok(Self {

@@ -1,6 +1,7 @@
 //! `windlass export`: a session as a file to share. Secrets are taken out before a byte is written, and
 //! what was taken out is listed.
 
+mod cut_secrets;
 mod html_page;
 mod page_answers;
 mod redaction;
@@ -14,9 +15,10 @@ use serde_json::Value;
 use windlass_assembly::session::session_lookup::find_session_here;
 use windlass_host::command_error::CommandError;
 use windlass_host::environment::process_environment;
+use windlass_journal::find_journal_files;
 use windlass_journal::session_catalogue::{JournalExportFormat, export_session};
 
-use crate::viewer::{FoundSession, ViewFailure, Viewer};
+use crate::viewer::{FoundSession, ViewFailure, Viewer, list_agent_journals};
 use redaction::ExportRedactor;
 
 #[derive(Clone, Debug)]
@@ -51,11 +53,26 @@ pub fn run_export(options: &ExportOptions) -> Result<String, CommandError> {
     let session = viewer.find(&listed.summary.id).map_err(failed)?;
     let project = listed.summary.project.as_deref().filter(|_| options.redacts_paths);
     let mut redactor = ExportRedactor::new(options.redacts_paths, project);
+    learn_secrets(&session.journal, &mut redactor, AGENT_LEVELS_MAX).map_err(|error| {
+        CommandError::failure(format!("the session cannot be looked through for keys: {error}"))
+    })?;
     let text = render_export(&viewer, &session, options.format, &mut redactor).map_err(failed)?;
     write_file(&options.file, text.as_bytes()).map_err(|error| {
         CommandError::failure(format!("{} cannot be written: {error}", options.file.display()))
     })?;
     Ok(redactor.describe(&options.file))
+}
+
+/// All of the session and of its agents, before anything of it is cut to a length.
+fn learn_secrets(journal: &Path, redactor: &mut ExportRedactor, levels: usize) -> io::Result<()> {
+    let Some(levels) = levels.checked_sub(1) else { return Ok(()) };
+    for file in find_journal_files(journal) {
+        redactor.learn_journal_file(&file)?;
+    }
+    for (_, agent) in list_agent_journals(journal) {
+        learn_secrets(&agent, redactor, levels)?;
+    }
+    Ok(())
 }
 
 fn render_export(
@@ -121,6 +138,9 @@ fn write_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
     }
     written
 }
+
+/// Agents of agents that are part of a file.
+const AGENT_LEVELS_MAX: usize = 4;
 
 /// The answers of the viewer by path, as the page asks for them.
 pub(crate) type AnswersByPath = serde_json::Map<String, Value>;

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::AnswersByPath;
 use super::redaction::ExportRedactor;
+use super::{AGENT_LEVELS_MAX, AnswersByPath};
 use crate::server::query::{QueryParameters, encode_percent};
 use crate::view::{ITEMS_WINDOW, REASONS_WINDOW, answer};
 use crate::viewer::{FoundSession, ViewFailure, Viewer, list_agent_journals};
@@ -138,7 +138,6 @@ impl AnswerCollector<'_> {
     }
 }
 
-const AGENT_LEVELS_MAX: usize = 4;
 const WINDOWS_MAX: usize = 1_000;
 /// Bytes of whole texts in one file.
 const CONTENT_BYTES_MAX: usize = 32 << 20;

@@ -1,14 +1,19 @@
 //! What is taken out of an export, and the list of it: kinds, counts and places, never the values.
 
 use std::collections::BTreeMap;
+use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 
 use serde_json::{Value, json};
 use windlass_host::environment::process_environment;
 use windlass_rehearsal::cassette::TextRedactor;
 
+use super::cut_secrets::CutSecrets;
+use crate::markdown_nodes::parse_markdown_nodes;
+
 pub(crate) struct ExportRedactor {
     secrets: TextRedactor,
+    cut_secrets: CutSecrets,
     /// What stands for a path, longest first.
     paths: Vec<(String, &'static str)>,
     redacts_paths: bool,
@@ -30,7 +35,43 @@ impl ExportRedactor {
             paths.push((home, "<home>"));
         }
         paths.sort_by_key(|(path, _)| std::cmp::Reverse(path.len()));
-        Self { secrets, paths, redacts_paths, taken: BTreeMap::new() }
+        let cut_secrets = CutSecrets::default();
+        Self { secrets, cut_secrets, paths, redacts_paths, taken: BTreeMap::new() }
+    }
+
+    /// Learns the secrets of a file of a journal, so that they are known also where only a beginning of
+    /// them is shown.
+    pub(crate) fn learn_journal_file(&mut self, path: &Path) -> io::Result<()> {
+        for line in BufReader::new(std::fs::File::open(path)?).split(b'\n') {
+            let line = line?;
+            match serde_json::from_slice(&line) {
+                Ok(value) => self.learn_value(&value),
+                // What is damaged may still be shown in part.
+                Err(_) => self.learn_text(&String::from_utf8_lossy(&line)),
+            }
+        }
+        Ok(())
+    }
+
+    fn learn_value(&mut self, value: &Value) {
+        match value {
+            Value::String(text) => self.learn_text(text),
+            Value::Array(values) => values.iter().for_each(|value| self.learn_value(value)),
+            Value::Object(fields) => fields.values().for_each(|value| self.learn_value(value)),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+
+    fn learn_text(&mut self, text: &str) {
+        for secret in self.secrets.find_secrets(text) {
+            self.cut_secrets.learn(secret);
+        }
+        // The input of a call is JSON within a text.
+        if text.starts_with(['{', '['])
+            && let Ok(value) = serde_json::from_str(text)
+        {
+            self.learn_value(&value);
+        }
     }
 
     pub(crate) fn redact_text(&mut self, text: &str, place: &str) -> String {
@@ -38,6 +79,10 @@ impl ExportRedactor {
         let mut clean = clean.into_owned();
         for kind in kinds {
             self.note(kind.name(), 1, place);
+        }
+        if let Some((cleaner, count)) = self.cut_secrets.redact(&clean) {
+            clean = cleaner;
+            self.note("part of a key", count, place);
         }
         if self.redacts_paths {
             let mut count = 0;
@@ -68,9 +113,15 @@ impl ExportRedactor {
                     drop_last_word(text);
                 }
                 let place = describe_place(fields, place);
+                let has_nodes = fields.contains_key("text") && fields.remove("nodes").is_some();
                 for (name, mut value) in std::mem::take(fields) {
                     self.redact_value(&mut value, &place);
                     fields.insert(self.redact_text(&name, &place), value);
+                }
+                // Marks of Markdown may stand in a key, so the clean text is taken apart again.
+                if let Some(Value::String(text)) = fields.get("text").filter(|_| has_nodes) {
+                    let nodes = Value::from(parse_markdown_nodes(text));
+                    fields.insert("nodes".to_owned(), nodes);
                 }
             }
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
@@ -147,7 +198,6 @@ impl ExportRedactor {
     }
 }
 
-/// Half a key at the end of a cut text has no shape that could be found.
 /// The mark and the text of a line as hunks have them: `["+", "text"]`.
 fn read_diff_line(line: &Value) -> Option<(&str, &str)> {
     match line.as_array()?.as_slice() {
@@ -158,6 +208,7 @@ fn read_diff_line(line: &Value) -> Option<(&str, &str)> {
     }
 }
 
+/// Half a key at the end of a cut text has no shape that could be found.
 fn drop_last_word(text: &mut String) {
     let end = text.trim_end_matches(|c: char| !c.is_whitespace()).len();
     if text.len() - end <= LAST_WORD_MAX {
@@ -227,6 +278,23 @@ mod tests {
         let taken = redactor.to_json().to_string();
         assert!(taken.contains(r#""kind":"key""#) && taken.contains("item 7 (call)"), "{taken}");
         assert!(!taken.contains("ghp_"), "{taken}");
+    }
+
+    #[test]
+    fn half_a_key_is_found_in_labels_and_in_markdown() {
+        let mut redactor = ExportRedactor::new(false, None);
+        let key = format!("ghp{}", "_0123456789abcdefghijABCDEFGHIJ");
+        let input = json!({"command": format!("curl -H {key}")}).to_string();
+        redactor.learn_value(&json!({"items": [{"event": {"input": input}}]}));
+        let text = format!("so *{}", &key[..20]);
+        let mut value = json!({
+            "text": text, "cut": true, "nodes": parse_markdown_nodes(&text),
+            "title": format!("curl -H {}…", &key[..16]), "words": format!("{} did not run", &key[..9]),
+        });
+        redactor.redact_value(&mut value, "items");
+        let text = value.to_string();
+        assert!(!text.contains("ghp") && text.contains("did not run"), "{text}");
+        assert!(redactor.to_json().to_string().contains("part of a key"));
     }
 
     #[test]

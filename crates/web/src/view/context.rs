@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use windlass_assembly::report::why::describe_context_level;
-use windlass_journal::session_trace::{SessionTrace, TraceDetail, TracedRequest};
+use windlass_journal::session_trace::{
+    SessionTrace, TraceDetail, TraceItem, TracedCall, TracedRequest,
+};
 use windlass_vocabulary::Usage;
 use windlass_vocabulary::context_usage::{ContextComponent, ContextUsage};
 
@@ -141,6 +143,13 @@ fn list_levels(trace: &SessionTrace) -> Vec<Value> {
     levels.into_iter().map(level).collect()
 }
 
+fn list_calls(trace: &SessionTrace) -> impl Iterator<Item = (&TracedCall, &TraceItem)> {
+    trace.items.iter().filter_map(|item| {
+        let TraceDetail::Call(call) = &item.detail else { return None };
+        Some((&**call, item))
+    })
+}
+
 fn list_tools(trace: &SessionTrace) -> Vec<Value> {
     #[derive(Default)]
     struct ToolSums {
@@ -151,8 +160,7 @@ fn list_tools(trace: &SessionTrace) -> Vec<Value> {
         spent: u64,
     }
     let mut tools: BTreeMap<&str, ToolSums> = BTreeMap::new();
-    for item in &trace.items {
-        let TraceDetail::Call(call) = &item.detail else { continue };
+    for (call, item) in list_calls(trace) {
         let sums = tools.entry(call.tool.as_str()).or_default();
         sums.calls += 1;
         sums.spent += call.spent.0;
@@ -255,6 +263,7 @@ impl ViewedSessionMoney {
 }
 
 fn totals_to_json(trace: &SessionTrace) -> Value {
+    let nested: u64 = list_calls(trace).map(|(call, _)| call.spent.0).sum();
     let sums = MoneySums::of_trace(trace);
     let (mut predicted, mut kept, mut misses) = (0, 0, 0_u64);
     for (_, bill) in &trace.bills {
@@ -266,6 +275,7 @@ fn totals_to_json(trace: &SessionTrace) -> Value {
         "predicted_tokens": predicted,
         "set_aside_micro_usd": kept,
         "cache_misses": misses,
+        "agents_cost_micro_usd": nested,
     });
     merge(sums.to_json(), own)
 }

@@ -7,13 +7,16 @@ mod context;
 mod diff;
 pub(crate) mod events;
 mod items;
+mod json_text;
 mod moment;
 mod overview;
 mod reasons;
+mod request_text;
 mod requests;
 mod ruling_source;
 mod search;
 mod session_rows;
+mod timed_spans;
 mod timeline;
 
 use serde_json::{Value, json};
@@ -47,7 +50,7 @@ pub(crate) fn answer(
                 ["why"] => reasons::answer_reasons(viewer, &session, query),
                 ["at", seq] => moment::answer_moment(viewer, &session, parse_seq(seq)?),
                 ["requests"] => requests::answer_requests(viewer, &session),
-                ["request", seq] => requests::answer_request(&session, parse_seq(seq)?),
+                ["request", seq] => requests::answer_request(&session, parse_seq(seq)?, query),
                 ["request-diff"] => requests::answer_request_diff(&session, query),
                 ["context"] => context::answer_context(viewer, &session),
                 ["locate"] => search::answer_locate(viewer, &session, query),

@@ -4,10 +4,9 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 use windlass_assembly::session::rewind_point::fallback_settings;
-use windlass_host::display::human_format::format_money;
 use windlass_journal::session_trace::session_moment::{MomentMessage, SessionMoment, read_moment};
 use windlass_journal::verify;
-use windlass_vocabulary::{MicroUsd, Role};
+use windlass_vocabulary::Role;
 
 use super::context::context_usage_to_json;
 use super::items::{merge, text_to_json};
@@ -63,11 +62,22 @@ fn moment_to_json(moment: &SessionMoment, last: u64, place: Value) -> Value {
     merge(own, place)
 }
 
-/// Money as people write it.
+/// Money as the page writes it elsewhere.
 fn fact_to_json((name, value): &(&'static str, String)) -> Value {
     match (*name, value.parse()) {
-        ("spent" | "set aside", Ok(micro)) => json!([name, format_money(MicroUsd(micro))]),
+        ("spent" | "set aside", Ok(micro)) => json!([name, format_money(micro)]),
         _ => json!([name, value]),
+    }
+}
+
+/// Millionths of a dollar, with more digits the smaller the sum is: see `format.js`.
+fn format_money(micro: u64) -> String {
+    let dollars = micro as f64 / 1e6;
+    match micro {
+        0 => "$0".to_owned(),
+        1..10_000 => format!("${dollars:.4}"),
+        10_000..100_000 => format!("${dollars:.3}"),
+        _ => format!("${dollars:.2}"),
     }
 }
 

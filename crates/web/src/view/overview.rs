@@ -12,6 +12,7 @@ use windlass_vocabulary::Usage;
 use super::call_json::call_status;
 use super::items::{merge, request_status};
 use super::session_rows::row_to_json;
+use super::timed_spans::SpentTime;
 use crate::viewer::{FoundSession, SharedTrace, ViewFailure, Viewer, list_agent_journals};
 
 pub(super) fn answer_overview(
@@ -163,59 +164,6 @@ pub(super) fn totals_to_json(trace: &SessionTrace, is_running: bool) -> Value {
             "agents_cost_micro_usd": nested,
         }),
     )
-}
-
-/// Where the time went.
-#[derive(Default)]
-pub(super) struct SpentTime {
-    pub(super) model: u64,
-    pub(super) tool: u64,
-    pub(super) person: u64,
-    pub(super) wait: u64,
-}
-
-impl SpentTime {
-    pub(super) fn measure(trace: &SessionTrace) -> Self {
-        let mut spent = Self::default();
-        for request in &trace.requests {
-            let end = request.answer.ended_at.unwrap_or(request.place.at);
-            spent.model += end.saturating_sub(request.place.at);
-        }
-        for item in &trace.items {
-            match &item.detail {
-                TraceDetail::Call(call) => {
-                    if let (Some(start), Some(end)) = (call.started_at, item.ended_at) {
-                        spent.tool += end.saturating_sub(start);
-                    }
-                    if let Some(asked) = &call.asked
-                        && let Some(answer) = &asked.answer
-                    {
-                        spent.person += answer.at.saturating_sub(asked.at);
-                    }
-                }
-                TraceDetail::Retry { wait_millis, .. } => spent.wait += wait_millis,
-                TraceDetail::Prompt { .. }
-                | TraceDetail::Answer { .. }
-                | TraceDetail::Thinking { .. }
-                | TraceDetail::Request(_)
-                | TraceDetail::Summary { .. }
-                | TraceDetail::Note { .. }
-                | TraceDetail::Retracted { .. }
-                | TraceDetail::Sealed
-                | TraceDetail::Repaired { .. }
-                | TraceDetail::Switched { .. }
-                | TraceDetail::Shrunk { .. }
-                | TraceDetail::Continued(_)
-                | TraceDetail::End(_) => {}
-            }
-        }
-        spent
-    }
-
-    pub(super) fn to_json(&self) -> Value {
-        let Self { model, tool, person, wait } = self;
-        json!({"model_ms": model, "tool_ms": tool, "person_ms": person, "wait_ms": wait})
-    }
 }
 
 /// The agents that calls of this session started, and theirs.

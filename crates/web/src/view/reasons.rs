@@ -74,7 +74,7 @@ fn explain_item(item: &TraceItem, sources: &RuleSources<'_>) -> Option<ReasonTex
     Some(match &item.detail {
         TraceDetail::Prompt { text, .. } => {
             let words: String = text.text.chars().take(WORDS_CHARS_MAX).collect();
-            ReasonText::new("asked", format!("You: {words}"))
+            ReasonText::new("asked", words)
         }
         TraceDetail::Continued(transition) => {
             let mut reason = ReasonText::new("continued", describe_transition(*transition));

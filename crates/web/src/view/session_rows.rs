@@ -10,8 +10,10 @@ use crate::viewer::{ListedSessionRow, ViewFailure, Viewer};
 pub(super) fn answer_list(viewer: &Viewer, query: &QueryParameters) -> Result<Value, ViewFailure> {
     let listing = viewer.sessions.list()?;
     let filter = RowFilter::new(query);
-    let matching: Vec<&ListedSessionRow> =
+    let mut matching: Vec<&ListedSessionRow> =
         listing.rows.iter().map(|(row, _)| row).filter(|row| filter.accepts(row)).collect();
+    // What waits for the user comes first.
+    matching.sort_by_key(|row| row.state != "waiting");
     let from: usize = query.number("from")?.unwrap_or(0);
     let limit: usize = query.number("limit")?.unwrap_or(ROWS_DEFAULT);
     let rows: Vec<Value> =
@@ -64,17 +66,7 @@ impl RowFilter {
 
     /// The part of a search that narrows the sessions, not the places in them.
     pub(super) fn for_search(query: &QueryParameters) -> Self {
-        let project = query.text("project").map(str::to_lowercase);
-        let states = query.list("state");
-        Self {
-            words: None,
-            states,
-            outcomes: Vec::new(),
-            project,
-            model: None,
-            tool: None,
-            file: None,
-        }
+        Self { words: None, outcomes: Vec::new(), tool: None, file: None, ..Self::new(query) }
     }
 
     pub(super) fn accepts(&self, row: &ListedSessionRow) -> bool {

@@ -5,7 +5,7 @@ use windlass_journal::session_trace::{SessionTrace, TraceDetail};
 
 use super::call_json::{call_status, summarize_call};
 use super::items::{merge, request_status};
-use super::overview::SpentTime;
+use super::timed_spans::{SpentTime, TimedSpan, TimedSubject, list_timed_spans};
 use crate::viewer::{FoundSession, ViewFailure, Viewer, list_agent_journals};
 
 pub(super) fn answer_timeline(
@@ -63,86 +63,45 @@ impl TimelineLane {
     }
 }
 
-/// Something that took time.
-struct TimelineSpan {
-    start: u64,
-    end: Option<u64>,
-    seq: u64,
-    n: usize,
-    label: String,
-    status: &'static str,
-}
-
 impl TimelineBuilder {
     fn add_trace(&mut self, trace: &SessionTrace, agent: Option<&str>) {
-        for request in &trace.requests {
-            let span = TimelineSpan {
-                start: request.place.at,
-                end: request.answer.ended_at,
-                seq: request.place.seq,
-                n: request.item,
-                label: format!("turn {} ({})", request.place.turn, request.source.name()),
-                status: request_status(request),
+        for span in list_timed_spans(trace) {
+            let (kind, lane, label, status) = match span.subject {
+                TimedSubject::Request(request) => {
+                    let label = format!("turn {} ({})", request.place.turn, request.source.name());
+                    ("model", request.model.as_str(), label, request_status(request))
+                }
+                TimedSubject::Call(call, item) => {
+                    let status = call_status(call, item, self.is_running);
+                    ("tool", call.tool.as_str(), summarize_call(call), status)
+                }
+                TimedSubject::Question(call) => {
+                    ("person", "waiting for you", format!("asked about {}", call.tool), "ok")
+                }
+                TimedSubject::Pause(attempt) => {
+                    ("wait", "back-off", format!("before retry {attempt}"), "ok")
+                }
             };
-            self.push("model", request.model.as_str(), agent, span);
-        }
-        for (n, item) in trace.items.iter().enumerate() {
-            let seq = item.place.seq;
-            match &item.detail {
-                TraceDetail::Call(call) => {
-                    if let Some(start) = call.started_at {
-                        let status = call_status(call, item, self.is_running);
-                        let label = summarize_call(call);
-                        let span =
-                            TimelineSpan { start, end: item.ended_at, seq, n, label, status };
-                        self.push("tool", call.tool.as_str(), agent, span);
-                    }
-                    if let Some(asked) = &call.asked {
-                        let end = asked.answer.as_ref().map(|answer| answer.at).or(item.ended_at);
-                        let label = format!("asked about {}", call.tool);
-                        let (start, status) = (asked.at, "ok");
-                        let span = TimelineSpan { start, end, seq, n, label, status };
-                        self.push("person", "waiting for you", agent, span);
-                    }
-                }
-                TraceDetail::Retry { wait_millis, attempt, .. } => {
-                    let (start, end) = (item.place.at, Some(item.place.at + wait_millis));
-                    let label = format!("before retry {attempt}");
-                    let span = TimelineSpan { start, end, seq, n, label, status: "ok" };
-                    self.push("wait", "back-off", agent, span);
-                }
-                TraceDetail::Prompt { .. }
-                | TraceDetail::Answer { .. }
-                | TraceDetail::Thinking { .. }
-                | TraceDetail::Request(_)
-                | TraceDetail::Summary { .. }
-                | TraceDetail::Note { .. }
-                | TraceDetail::Retracted { .. }
-                | TraceDetail::Sealed
-                | TraceDetail::Repaired { .. }
-                | TraceDetail::Switched { .. }
-                | TraceDetail::Shrunk { .. }
-                | TraceDetail::Continued(_)
-                | TraceDetail::End(_) => {}
+            let lane = self.find_lane(kind, lane, agent);
+            if self.spans.len() >= SPANS_MAX {
+                self.is_cut = true;
+                return;
             }
+            let TimedSpan { start, end, seq, n, .. } = span;
+            self.spans.push(json!({
+                "lane": lane, "start": start, "end": end, "seq": seq, "n": n, "label": label,
+                "status": status, "agent": agent,
+            }));
         }
     }
 
-    fn push(&mut self, kind: &'static str, label: &str, agent: Option<&str>, span: TimelineSpan) {
-        if self.spans.len() >= SPANS_MAX {
-            self.is_cut = true;
-            return;
-        }
+    /// The lane of this name, which may be new.
+    fn find_lane(&mut self, kind: &'static str, label: &str, agent: Option<&str>) -> usize {
         let lane = TimelineLane { kind, label: label.to_owned(), agent: agent.map(str::to_owned) };
-        let place = self.lanes.iter().position(|own| *own == lane).unwrap_or_else(|| {
+        self.lanes.iter().position(|own| *own == lane).unwrap_or_else(|| {
             self.lanes.push(lane);
             self.lanes.len() - 1
-        });
-        let TimelineSpan { start, end, seq, n, label, status } = span;
-        self.spans.push(json!({
-            "lane": place, "start": start, "end": end, "seq": seq, "n": n, "label": label, "status": status,
-            "agent": agent,
-        }));
+        })
     }
 
     fn add_marks(&mut self, trace: &SessionTrace) {

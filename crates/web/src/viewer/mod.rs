@@ -70,6 +70,21 @@ impl Viewer {
         })
     }
 
+    #[cfg(test)]
+    pub(crate) fn for_test(catalogue: windlass_journal::SessionCatalogue) -> Self {
+        Self {
+            assets: None,
+            can_act: true,
+            open_sessions: OpenSessions::new(RunOptions::default()),
+            first_session: None,
+            sessions: SessionDirectoryCache::new(catalogue),
+            traces: TraceCache::default(),
+            project_settings: ProjectSettingsCache::default(),
+            event_streams: Arc::new(Semaphore::new(1)),
+            work: Arc::new(Semaphore::new(1)),
+        }
+    }
+
     /// Answers beside the event loop, a few at a time.
     pub(crate) async fn answer(
         self: &Arc<Self>,
@@ -80,25 +95,25 @@ impl Viewer {
         let Ok(Ok(permit)) = waited else {
             return Err(ViewFailure::new(503, "busy", "too much at once; try again"));
         };
-        let viewer = Arc::clone(self);
-        let answered = tokio::task::spawn_blocking(move || {
+        self.run_beside(move |viewer| {
             let _permit = permit;
             let path: Vec<&str> = path.iter().map(String::as_str).collect();
-            crate::view::answer(&viewer, &path, &query)
-        });
-        answered.await.unwrap_or_else(|error| {
-            Err(ViewFailure::failed(&format!("this part of the session cannot be shown: {error}")))
+            crate::view::answer(viewer, &path, &query)
         })
+        .await
     }
 
-    /// [`Viewer::find`] beside the event loop.
-    pub(crate) async fn find_beside(
+    /// Looks something up beside the event loop, which serves others meanwhile. As many at once as there
+    /// are connections; the connection's limit bounds the wait.
+    pub(crate) async fn run_beside<T: Send + 'static>(
         self: &Arc<Self>,
-        id: &str,
-    ) -> Result<FoundSession, ViewFailure> {
-        let (viewer, id) = (Arc::clone(self), id.to_owned());
-        let found = tokio::task::spawn_blocking(move || viewer.find(&id)).await;
-        found.unwrap_or_else(|error| Err(ViewFailure::failed(&error.to_string())))
+        look: impl FnOnce(&Self) -> Result<T, ViewFailure> + Send + 'static,
+    ) -> Result<T, ViewFailure> {
+        let viewer = Arc::clone(self);
+        let looked = tokio::task::spawn_blocking(move || look(&viewer)).await;
+        looked.unwrap_or_else(|error| {
+            Err(ViewFailure::failed(&format!("this part of the session cannot be shown: {error}")))
+        })
     }
 
     /// The session with this id, or the sub-agent `session~agent`. The disk is asked what there is; the id

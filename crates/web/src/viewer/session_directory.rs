@@ -14,7 +14,7 @@ use windlass_journal::{
 use super::ViewFailure;
 use crate::viewer::list_agent_journals;
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct ListedSessionRow {
     pub(crate) summary: SessionSummary,
     /// `waiting`, `running`, `done`, `failed` or `interrupted`.

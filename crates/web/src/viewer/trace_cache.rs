@@ -1,13 +1,16 @@
-//! What happened in the sessions that were looked at last. A journal that has grown is traced again, and
-//! the trace before it is shown until the new one is whole.
+//! What happened in the sessions that were looked at last. A journal that has grown is traced on from
+//! where it ended; one that changed otherwise is traced again, and the trace before it is shown until the
+//! new one is whole.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use windlass_assembly::session::rewind_point::fallback_settings;
-use windlass_journal::session_trace::{SessionTrace, lock_trace, trace_session};
+use windlass_journal::session_trace::{JournalTracer, SessionTrace, lock_trace, trace_session};
+use windlass_journal::{find_journal_files, is_being_written};
 
 use super::ViewFailure;
 use super::session_directory::lock;
@@ -18,6 +21,8 @@ pub(crate) struct SharedTrace {
     trace: Arc<Mutex<SessionTrace>>,
     progress: Arc<TraceProgress>,
     stamp: JournalStamp,
+    /// To go on from the end of it, as long as its session is written.
+    tracer: Arc<Mutex<Option<JournalTracer>>>,
 }
 
 #[derive(Default)]
@@ -32,6 +37,15 @@ struct JournalStamp {
     files: usize,
     bytes: u64,
     modified: Option<std::time::SystemTime>,
+    /// The last file itself: another one may have its name.
+    inode: u64,
+}
+
+impl JournalStamp {
+    /// Was something added to the last file, and nothing else done?
+    fn has_grown_from(&self, before: &Self) -> bool {
+        self.files == before.files && self.inode == before.inode && self.bytes > before.bytes
+    }
 }
 
 #[derive(Default)]
@@ -96,6 +110,20 @@ impl TraceCache {
         self.lookup(journal, stamp).map(|(found, _)| found)
     }
 
+    /// As if the journal were so long that nothing of it is read yet.
+    #[cfg(test)]
+    pub(crate) fn stall(&self, journal: &Path) {
+        let stamp = stamp_journal(journal).unwrap();
+        let next = SharedTrace {
+            trace: Arc::default(),
+            progress: Arc::default(),
+            stamp,
+            tracer: Arc::default(),
+        };
+        let journal = journal.to_owned();
+        lock(&self.entries).push(CachedTrace { journal, whole: None, next: Some(next) });
+    }
+
     /// The trace to show, and the one that is being made.
     fn lookup(
         &self,
@@ -113,7 +141,7 @@ impl TraceCache {
         }
         let newest = entry.next.as_ref().or(entry.whole.as_ref());
         if entry.next.is_none() && newest.is_none_or(|newest| newest.stamp != stamp) {
-            match self.spawn(journal, stamp) {
+            match self.spawn(journal, stamp, entry.whole.as_ref()) {
                 Ok(next) => entry.next = Some(next),
                 // What is known can still be shown.
                 Err(_) if entry.whole.is_some() => {}
@@ -126,27 +154,48 @@ impl TraceCache {
             entries.remove(0);
         }
         entries.push(entry);
+        // The sessions looked at last may be watched; the others cost only their traces.
+        let others =
+            entries.iter().rev().skip(TRACERS_MAX).filter_map(|entry| entry.whole.as_ref());
+        others.for_each(|whole| *lock(&whole.tracer) = None);
         let found = found.ok_or_else(|| ViewFailure::failed("the session cannot be read"))?;
         Ok((found, next))
     }
 
-    fn spawn(&self, journal: &Path, stamp: JournalStamp) -> Result<SharedTrace, ViewFailure> {
+    /// Traces beside everything else: on from `before` if the journal has only grown.
+    fn spawn(
+        &self,
+        journal: &Path,
+        stamp: JournalStamp,
+        before: Option<&SharedTrace>,
+    ) -> Result<SharedTrace, ViewFailure> {
         if self.building.fetch_add(1, Ordering::AcqRel) >= BUILDS_MAX {
             self.building.fetch_sub(1, Ordering::AcqRel);
             return Err(ViewFailure::new(503, "busy", "too many sessions at once; try again"));
         }
-        let shared = SharedTrace { trace: Arc::default(), progress: Arc::default(), stamp };
+        let grown = before.filter(|before| stamp.has_grown_from(&before.stamp));
+        let tracer = grown.and_then(|before| lock(&before.tracer).take());
+        let trace = match (&tracer, grown) {
+            (Some(_), Some(before)) => Arc::clone(&before.trace),
+            _ => Arc::default(),
+        };
+        let shared = SharedTrace { trace, progress: Arc::default(), stamp, tracer: Arc::default() };
         let (made, journal) = (shared.clone(), journal.to_owned());
         let building = BuildCount(Arc::clone(&self.building));
         let build = move || {
             let _building = building;
             let ended = EndMark(Arc::clone(&made.progress));
             // A journal that breaks a rule of the engine must not end the viewer.
-            let traced = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-                trace_session(&journal, &fallback_settings(), &made.trace)
+            let traced = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| match tracer {
+                Some(tracer) => tracer.advance(),
+                None => trace_session(&journal, &fallback_settings(), &made.trace),
             }));
             let failure = match traced {
-                Ok(Ok(())) => None,
+                Ok(Ok(tracer)) => {
+                    let is_kept = tracer.can_go_on() && is_being_written(&journal);
+                    *lock(&made.tracer) = is_kept.then_some(tracer);
+                    None
+                }
                 Ok(Err(error)) => Some(error.to_string()),
                 Err(_) => Some("this journal cannot be replayed".to_owned()),
             };
@@ -183,16 +232,24 @@ impl Drop for BuildCount {
 fn stamp_journal(journal: &Path) -> Result<JournalStamp, ViewFailure> {
     let unreadable = |error: std::io::Error| ViewFailure::failed(&error.to_string());
     let first = journal.metadata().map_err(unreadable)?;
-    let mut stamp = JournalStamp { files: 1, bytes: first.len(), modified: first.modified().ok() };
-    for number in 2_u32..SEGMENTS_MAX {
-        let Ok(later) = journal.with_extension(format!("{number}.jsonl")).metadata() else { break };
+    let mut stamp = JournalStamp {
+        files: 1,
+        bytes: first.len(),
+        modified: first.modified().ok(),
+        inode: first.ino(),
+    };
+    for later in find_journal_files(journal).iter().skip(1) {
+        let Ok(later) = later.metadata() else { break };
         stamp.files += 1;
         stamp.bytes += later.len();
         stamp.modified = stamp.modified.max(later.modified().ok());
+        stamp.inode = later.ino();
     }
     Ok(stamp)
 }
 
+/// Traces that can be gone on with: each holds a whole conversation.
+const TRACERS_MAX: usize = 2;
 /// Sessions that are remembered.
 const TRACES_MAX: usize = 6;
 /// Traces made at once.
@@ -200,6 +257,5 @@ const BUILDS_MAX: usize = 4;
 const TRACE_WAIT: Duration = Duration::from_secs(90);
 const SHORT_WAIT: Duration = Duration::from_millis(100);
 const POLL: Duration = Duration::from_millis(2);
-const SEGMENTS_MAX: u32 = 10_000;
 /// Shell lines are read by recursion, as in a session.
 const STACK_BYTES: usize = 16 << 20;

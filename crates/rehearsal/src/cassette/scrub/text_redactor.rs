@@ -45,6 +45,13 @@ impl TextRedactor {
         Self { finder: SecretFinder::new(literals.collect(), false), known }
     }
 
+    /// The secrets of a text, as they stand there.
+    #[must_use]
+    pub fn find_secrets<'t>(&self, text: &'t str) -> Vec<&'t str> {
+        let found = self.finder.find(text.as_bytes()).into_iter();
+        found.filter_map(|secret| text.get(secret.range)).collect()
+    }
+
     /// The text without secrets, and what was taken out.
     #[must_use]
     pub fn redact<'t>(&self, text: &'t str) -> (Cow<'t, str>, Vec<RedactedKind>) {

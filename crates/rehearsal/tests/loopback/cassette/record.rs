@@ -194,7 +194,7 @@ fn a_client_that_reads_nothing_does_not_cost_the_recording() {
     let recorder = recorder(&upstream.url, folder.path());
     let mut client = Client::connect(recorder.address());
     client.put(&prompt("hello"));
-    is_full.recv_timeout(Duration::from_secs(20)).expect("every buffer is full");
+    is_full.recv_timeout(Duration::from_secs(120)).expect("every buffer is full");
     all_recorded(&recorder.finish_blocking(), 1);
     upstream.go_on();
     let cassette = Cassette::load(folder.path()).expect("a cassette");

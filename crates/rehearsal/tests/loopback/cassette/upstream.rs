@@ -67,7 +67,7 @@ fn serve(listener: &TcpListener, todo: Vec<Do>, going: &Receiver<()>) -> String 
                 }
             }
             Do::Wait => {
-                if going.recv_timeout(Duration::from_secs(20)).is_err() {
+                if going.recv_timeout(Duration::from_secs(120)).is_err() {
                     break;
                 }
             }
@@ -77,7 +77,7 @@ fn serve(listener: &TcpListener, todo: Vec<Do>, going: &Receiver<()>) -> String 
                 let chunk = [&b"10000\r\n"[..], &[b' '; 0x10000], b"\r\n"].concat();
                 while stream.write_all(&chunk).is_ok() {}
                 full.send(()).expect("somebody waits");
-                let _ = going.recv_timeout(Duration::from_secs(20));
+                let _ = going.recv_timeout(Duration::from_secs(120));
             }
         }
     }

@@ -1,0 +1,118 @@
+//! A request as text: in the one form that every wire is made from, or as the bytes of a wire.
+
+use serde_json::{Value, json};
+use windlass_assembly::model_selection::find_model_wire;
+use windlass_dialect::dialect;
+use windlass_host::environment::process_environment;
+use windlass_vocabulary::{ModelRequest, ToolSpec, WireFormat};
+
+use crate::server::query::QueryParameters;
+use crate::viewer::ViewFailure;
+
+/// What is wanted of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum RequestForm {
+    /// As the engine made it.
+    Engine,
+    /// As the dialect of a wire writes it: of this one, or of the one configured for its model.
+    Wire(Option<WireFormat>),
+}
+
+impl RequestForm {
+    pub(super) fn read(query: &QueryParameters) -> Result<Self, ViewFailure> {
+        let wire = match query.text("wire") {
+            None => None,
+            Some(name) => {
+                let known = WIRES.iter().find(|(_, own)| *own == name);
+                let unknown = || ViewFailure::bad_request("there is no such `wire`");
+                Some(known.ok_or_else(unknown)?.0)
+            }
+        };
+        match query.text("form") {
+            None | Some("engine") => Ok(Self::Engine),
+            Some("wire") => Ok(Self::Wire(wire)),
+            Some(_) => Err(ViewFailure::bad_request("`form` is `engine` or `wire`")),
+        }
+    }
+}
+
+/// One request, as it is shown.
+pub(super) struct RequestText {
+    /// As it is sent, on one line.
+    pub(super) json: String,
+    /// What else is said of it: on which wire, under which address, with what left out.
+    pub(super) about: Value,
+}
+
+impl RequestText {
+    pub(super) fn render(request: &ModelRequest, form: RequestForm) -> Result<Self, ViewFailure> {
+        match form {
+            RequestForm::Engine => {
+                let json = render_engine_form(request);
+                Ok(Self { json, about: json!({"form": "engine"}) })
+            }
+            RequestForm::Wire(wanted) => render_wire_form(request, wanted),
+        }
+    }
+}
+
+/// The body and the address; never a header that proves who asks.
+fn render_wire_form(
+    request: &ModelRequest,
+    wanted: Option<WireFormat>,
+) -> Result<RequestText, ViewFailure> {
+    // A model of another day may be configured nowhere.
+    let configured = find_model_wire(request.model.as_str(), &process_environment).ok();
+    let known = configured.as_ref().map(|configured| configured.wire);
+    let wire = wanted.or(known).unwrap_or(WireFormat::AnthropicMessages);
+    let missing = || ViewFailure::failed("this program does not speak that wire");
+    let dialect = dialect(wire).ok_or_else(missing)?;
+    let rules = configured.as_ref().filter(|configured| configured.wire == wire);
+    let encoded = dialect.encode(request, rules.map_or(dialect.rules(), |own| &own.rules));
+    let about = json!({
+        "form": "wire",
+        "wire": wire_name(wire),
+        "configured": known.map(wire_name),
+        "wires": WIRES.map(|(_, name)| name),
+        "path": dialect.path(&request.model),
+        "headers": dialect.extra_headers(request),
+        "notes": encoded.notes,
+        "refusal": encoded.refusal.map(|refusal| refusal.message),
+    });
+    Ok(RequestText { json: String::from_utf8_lossy(&encoded.body).into_owned(), about })
+}
+
+/// In the order in which a provider reads it, so that what is the same at the beginning is what a cache
+/// can hold.
+fn render_engine_form(request: &ModelRequest) -> String {
+    let tool = |tool: &ToolSpec| {
+        let schema = serde_json::from_str::<Value>(tool.input_schema.as_str()).unwrap_or_default();
+        json!({"name": tool.name.as_str(), "description": &*tool.description, "input_schema": schema})
+    };
+    let system: Vec<&str> = request.system.iter().map(|part| &**part).collect();
+    let messages = request.messages.iter();
+    let messages = messages.map(|message| serde_json::to_value(&**message).unwrap_or_default());
+    let parts = [
+        ("model", json!(request.model.as_str())),
+        ("source", json!(request.source.name())),
+        ("output_max", json!(request.output_max.0)),
+        ("thinking", json!(format!("{:?}", request.thinking))),
+        ("tools", request.tools.iter().map(tool).collect()),
+        ("system", json!(system)),
+        ("messages", messages.collect()),
+    ];
+    let parts: Vec<String> =
+        parts.iter().map(|(name, value)| format!("\"{name}\":{value}")).collect();
+    format!("{{{}}}", parts.join(","))
+}
+
+fn wire_name(wire: WireFormat) -> &'static str {
+    WIRES.iter().find(|(own, _)| *own == wire).map_or("", |(_, name)| name)
+}
+
+const WIRES: [(WireFormat, &str); 4] = [
+    (WireFormat::AnthropicMessages, "anthropic_messages"),
+    (WireFormat::OpenaiResponses, "openai_responses"),
+    (WireFormat::OpenaiChat, "openai_chat"),
+    (WireFormat::Gemini, "gemini"),
+];
