@@ -35,6 +35,8 @@ pub(crate) enum FleetCommand {
     Cancel(SessionArg),
     /// Print what a session said.
     Logs(LogsArgs),
+    /// Print what a session changed, for `git apply`.
+    Patch(SessionArg),
     /// Run a command until the worker's lease ends.
     #[command(hide = true)]
     Guard(GuardArgs),
@@ -108,6 +110,8 @@ pub(crate) enum StoreCommand {
     Import(ImportArgs),
     /// Write the journals of a session as files.
     Export(StoreExportArgs),
+    /// Look at a session with a command of `windlass`: `store run ID -- why`.
+    Run(StoreRunArgs),
 }
 
 #[derive(Debug, Args)]
@@ -122,6 +126,20 @@ pub(crate) struct TenantArgs {
     /// Sessions that may run at once.
     #[arg(long, value_name = "N")]
     pub(crate) running: Option<u32>,
+    /// Let its sessions do what the workers' user may: `bypassPermissions`, any rule, any repository,
+    /// files of the host. [default: no]
+    #[arg(long, value_enum)]
+    pub(crate) trusted: Option<YesNo>,
+    /// Repositories for its sessions besides public ones: URLs, or beginnings that end in `/`. Replaces
+    /// those named before; an empty one leaves none.
+    #[arg(long = "repository", value_name = "URL")]
+    pub(crate) repositories: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum YesNo {
+    Yes,
+    No,
 }
 
 #[derive(Debug, Args)]
@@ -191,6 +209,17 @@ pub(crate) struct StoreExportArgs {
     pub(crate) session: String,
     /// The folder to write to; it must not exist.
     pub(crate) folder: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct StoreRunArgs {
+    #[command(flatten)]
+    pub(crate) store: StoreUrlArg,
+    /// The session's id.
+    pub(crate) session: String,
+    /// The command: why, replay, cost, sessions, context or stats, with its options.
+    #[arg(last = true, required = true)]
+    pub(crate) command: Vec<String>,
 }
 
 /// Where the gateway is, and who asks.

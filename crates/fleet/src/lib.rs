@@ -11,4 +11,5 @@ pub mod postgres_journal_store;
 pub mod session_spec;
 pub mod store;
 pub mod store_transfer;
+pub mod tenant_policy;
 pub mod worker;

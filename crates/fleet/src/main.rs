@@ -3,6 +3,7 @@
 mod args;
 mod client;
 mod store_command;
+mod store_run;
 
 use std::future::Future;
 use std::path::{Path, PathBuf};
@@ -70,6 +71,7 @@ fn run(command: FleetCommand) -> Result<Exit, CommandError> {
         FleetCommand::Answer(args) => block_on(client::answer(args)),
         FleetCommand::Cancel(args) => block_on(client::cancel(args)),
         FleetCommand::Logs(args) => block_on(client::attach::logs(args)),
+        FleetCommand::Patch(args) => block_on(client::patch(args)),
     }
 }
 
@@ -111,7 +113,7 @@ fn to_worker_options(args: WorkerArgs) -> Result<WorkerOptions, CommandError> {
 }
 
 /// The `windlass` command beside this one, or whatever PATH has.
-fn find_windlass() -> PathBuf {
+pub(crate) fn find_windlass() -> PathBuf {
     let beside = std::env::current_exe().ok();
     let beside = beside.as_deref().and_then(Path::parent).map(|folder| folder.join("windlass"));
     beside.filter(|path| path.is_file()).unwrap_or_else(|| PathBuf::from("windlass"))

@@ -17,7 +17,7 @@ use windlass_journal::{
 };
 use windlass_vocabulary::SessionId;
 
-use crate::store::{AppendRequest, FleetStore, StoreError, to_i64, to_u64};
+use crate::store::{AppendRequest, FleetStore, StoreError, TenantChange, to_i64, to_u64};
 
 /// Journals in the store of a fleet, outside its queue.
 #[derive(Debug)]
@@ -42,45 +42,27 @@ impl PostgresJournalStore {
             let store = FleetStore::open(url, 4).await?;
             let host = ClaimHolder::current_process().host;
             store.register_worker(&worker, &host, 0, lease).await?;
-            store.put_tenant(LOCAL_TENANT, None, None).await?;
+            store.put_tenant(LOCAL_TENANT, &TenantChange::default()).await?;
             Ok::<_, StoreError>(store)
         })?;
         Ok(Self { runtime: Arc::new(runtime), store, worker, lease })
     }
 
     async fn claim_row(&self, session: &str) -> Result<ClaimOutcome, StoreError> {
-        let mut transaction = self.store.pool.begin().await?;
-        sqlx::query(
-            "insert into windlass.sessions (id, tenant, state, spec) values ($1, $2, 'idle', '{}') \
-             on conflict do nothing",
-        )
-        .bind(session)
-        .bind(LOCAL_TENANT)
-        .execute(&mut *transaction)
-        .await?;
-        let (epoch, seq): (i64, i64) =
-            sqlx::query_as("select epoch, seq from windlass.sessions where id = $1 for update")
+        let (epoch, seq, host, pid): (i64, i64, Option<String>, Option<i32>) =
+            sqlx::query_as("select epoch, seq, host, pid from windlass.claim_journal($1, $2, $3)")
                 .bind(session)
-                .fetch_one(&mut *transaction)
+                .bind(LOCAL_TENANT)
+                .bind(&self.worker)
+                .fetch_one(&self.store.pool)
                 .await?;
-        let holder: Option<(String, i32)> = sqlx::query_as(
-            "select w.host, w.pid from windlass.sessions s join windlass.workers w \
-             on w.id = s.worker where s.id = $1 and w.lease_until > now()",
-        )
-        .bind(session)
-        .fetch_optional(&mut *transaction)
-        .await?;
-        if let Some((host, pid)) = holder {
-            let pid = u32::try_from(pid).unwrap_or(0);
-            return Ok(ClaimOutcome::Busy(ClaimHolder { pid, host }));
-        }
-        sqlx::query("update windlass.sessions set epoch = epoch + 1, worker = $2 where id = $1")
-            .bind(session)
-            .bind(&self.worker)
-            .execute(&mut *transaction)
-            .await?;
-        transaction.commit().await?;
-        Ok(ClaimOutcome::Claimed { epoch: to_u64(epoch) + 1, seq: to_u64(seq) })
+        Ok(match host {
+            Some(host) => {
+                let pid = u32::try_from(pid.unwrap_or(0)).unwrap_or(0);
+                ClaimOutcome::Busy(ClaimHolder { pid, host })
+            }
+            None => ClaimOutcome::Claimed { epoch: to_u64(epoch), seq: to_u64(seq) },
+        })
     }
 
     async fn append_line(
@@ -302,6 +284,7 @@ fn to_journal_error(action: &'static str) -> impl FnOnce(StoreError) -> JournalE
         | StoreError::NotOurs
         | StoreError::Older(_)
         | StoreError::Newer(_)
+        | StoreError::SlowMigration
         | StoreError::NoSession(_)
         | StoreError::SessionExists(_)
         | StoreError::NoTenant(_)

@@ -64,6 +64,12 @@ impl SessionSpec {
         self.workspace.as_ref().map_or(Ok(()), WorkspaceSpec::check)
     }
 
+    /// Whom its model is asked at, if it says so.
+    #[must_use]
+    pub fn provider(&self) -> &str {
+        self.model.as_deref().and_then(|model| model.split_once('/')).map_or("", |(name, _)| name)
+    }
+
     /// The budget in millionths of a dollar.
     #[must_use]
     pub fn budget_micro(&self) -> Option<u64> {
@@ -116,9 +122,35 @@ impl WorkspaceSpec {
             ));
         }
         let is_plain = |text: &str| !text.starts_with('-') && !text.chars().any(char::is_control);
-        match is_plain(&self.git) && self.commit.as_deref().is_none_or(is_plain) {
-            true => Ok(()),
-            false => Err("workspace.git and workspace.commit must be plain names".to_owned()),
+        let is_reference = |text: &str| {
+            is_plain(text) && !text.contains([' ', ':', '?', '*', '[', '\\', '^', '~'])
+        };
+        if !is_plain(&self.git) || !self.commit.as_deref().is_none_or(is_reference) {
+            return Err("workspace.git and workspace.commit must be plain names".to_owned());
         }
+        let host = self.git.split_once("://").map_or(self.git.as_str(), |(_, rest)| rest);
+        let host = host.split('/').next().unwrap_or_default();
+        let (user, host) = host.rsplit_once('@').unwrap_or(("", host));
+        if host.starts_with('-') {
+            return Err(format!("workspace.git names the host `{host}`, which is none"));
+        }
+        // It would stand in the database, and on command lines of the worker.
+        let has_secret = user.contains(':') || (self.git.starts_with("http") && !user.is_empty());
+        match has_secret {
+            true => {
+                Err("workspace.git contains a name or password; give the worker's user the right \
+                         to fetch instead, and leave it out"
+                    .to_owned())
+            }
+            false => Ok(()),
+        }
+    }
+
+    /// The protocol that git may use for it, and no other.
+    #[must_use]
+    pub fn protocol(&self) -> &'static str {
+        let known = ["https", "http", "ssh", "git", "file"];
+        let scheme = self.git.split_once("://").map(|(scheme, _)| scheme);
+        known.into_iter().find(|known| scheme == Some(known)).unwrap_or("ssh")
     }
 }

@@ -1,11 +1,11 @@
 //! `windlass-fleet store`: migrate, check, tenants, tokens, import and export.
 
-use windlass_fleet::store::{FleetStore, StoreError, TokenRole};
+use windlass_fleet::store::{FleetStore, StoreError, TenantChange, TokenRole};
 use windlass_fleet::store_transfer::{export_session, import_session};
 use windlass_host::command_error::CommandError;
 use windlass_host::exit::Exit;
 
-use crate::args::{RoleArg, StoreCommand, TenantArgs, TokenAddArgs, TokenCommand};
+use crate::args::{RoleArg, StoreCommand, TenantArgs, TokenAddArgs, TokenCommand, YesNo};
 
 pub(crate) async fn run(command: StoreCommand) -> Result<Exit, CommandError> {
     let lines = match command {
@@ -25,6 +25,7 @@ pub(crate) async fn run(command: StoreCommand) -> Result<Exit, CommandError> {
             let id = import_session(&store, &args.journal).await.map_err(to_failure)?;
             format!("session {id} is in the store")
         }
+        StoreCommand::Run(args) => return crate::store_run::run(args).await,
         StoreCommand::Export(args) => {
             let store = open(&args.store.store).await?;
             let count = export_session(&store, &args.session, &args.folder).await;
@@ -61,13 +62,31 @@ async fn put_tenant(args: TenantArgs) -> Result<String, CommandError> {
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked")]
         most => most.map(|most| (most * 1e6).round() as u64),
     };
+    let named = !args.repositories.is_empty();
+    let change = TenantChange {
+        budget_micro: budget,
+        running_max: args.running,
+        is_trusted: args.trusted.map(|answer| answer == YesNo::Yes),
+        repositories: named
+            .then(|| args.repositories.iter().filter(|it| !it.is_empty()).cloned().collect()),
+    };
     let store = open(&args.store.store).await?;
-    let row = store.put_tenant(&args.name, budget, args.running).await.map_err(to_error)?;
-    let budget = match row.budget_micro {
-        Some(most) => format!("spent {} of {} dollars", to_usd(row.spent_micro), to_usd(most)),
+    let row = store.put_tenant(&args.name, &change).await.map_err(to_error)?;
+    let budget = match row.money.budget_micro {
+        Some(most) => {
+            format!("spent {} of {} dollars", to_usd(row.money.spent_micro), to_usd(most))
+        }
         None => "no budget".to_owned(),
     };
-    Ok(format!("tenant {}: {budget}, at most {} sessions at once", row.id, row.running_max))
+    let mut text =
+        format!("tenant {}: {budget}, at most {} sessions at once", row.id, row.running_max);
+    if row.policy.is_trusted {
+        text.push_str(", trusted with the workers' hosts");
+    }
+    for repository in &row.policy.repositories {
+        text.push_str(&format!("\nrepository {repository}"));
+    }
+    Ok(text)
 }
 
 async fn run_token(command: TokenCommand) -> Result<String, CommandError> {

@@ -6,7 +6,7 @@ use windlass_host::random;
 use windlass_journal::{ClaimHolder, JournalEntry, JournalReader, lock_journal};
 
 use crate::postgres_journal_store::LOCAL_TENANT;
-use crate::store::{AppendRequest, FleetStore, MAIN_FILE};
+use crate::store::{AppendRequest, FleetStore, MAIN_FILE, TenantChange};
 
 /// Puts a journal, and those of its agents, into the store. Returns the session's id.
 pub async fn import_session(store: &FleetStore, journal: &Path) -> Result<String, String> {
@@ -46,7 +46,7 @@ async fn write_files(
 ) -> Result<(), crate::store::StoreError> {
     let worker = random::generate_uuid();
     let host = ClaimHolder::current_process().host;
-    store.put_tenant(LOCAL_TENANT, None, None).await?;
+    store.put_tenant(LOCAL_TENANT, &TenantChange::default()).await?;
     store.register_worker(&worker, &host, 0, IMPORT_LEASE).await?;
     sqlx::query(
         "insert into windlass.sessions (id, tenant, state, spec, epoch, worker) \

@@ -58,7 +58,7 @@ pub(crate) async fn run(args: BatchArgs) -> Result<Exit, CommandError> {
         ids.push(id);
     }
     let outcomes = wait_for_all(&client, &ids).await?;
-    let report = render_report(&name, &outcomes);
+    let report = render_report(&name, &args.server.server, &outcomes);
     print!("{report}");
     if let Some(path) = &args.report {
         write_report(path, &report, &outcomes)?;
@@ -93,12 +93,12 @@ async fn wait_for_all(client: &GatewayClient, ids: &[String]) -> Result<Vec<Valu
     }
 }
 
-fn render_report(name: &str, outcomes: &[Value]) -> String {
+fn render_report(name: &str, server: &str, outcomes: &[Value]) -> String {
     let total: i64 = outcomes.iter().filter_map(|row| row.get("cost_micro_usd")?.as_i64()).sum();
     let done = outcomes.iter().filter(|row| text_of(row, "state") == "done").count();
     let mut text = format!(
-        "# {name}\n\n{done} of {} sessions are done, {}\n\n| row | session | state | cost | why |\n\
-         |---|---|---|---|---|\n",
+        "# {name}\n\n{done} of {} sessions are done, {}\n\n| row | session | state | cost | patch | why |\n\
+         |---|---|---|---|---|---|\n",
         outcomes.len(),
         to_usd(&json!(total))
     );
@@ -106,7 +106,13 @@ fn render_report(name: &str, outcomes: &[Value]) -> String {
         let [id, state, reason] = ["id", "state", "reason"].map(|name| text_of(row, name));
         let cost = to_usd(row.get("cost_micro_usd").unwrap_or(&Value::Null));
         let number = row.get("row").unwrap_or(&Value::Null);
-        text.push_str(&format!("| {number} | {id} | {state} | {cost} | {reason} |\n"));
+        let patch = match row.get("patch") {
+            Some(Value::Bool(true)) => {
+                format!("[patch]({}/v1/sessions/{id}/patch)", server.trim_end_matches('/'))
+            }
+            _ => String::new(),
+        };
+        text.push_str(&format!("| {number} | {id} | {state} | {cost} | {patch} | {reason} |\n"));
     }
     text
 }

@@ -61,9 +61,18 @@ impl GatewayClient {
         self.send(request).await
     }
 
-    async fn read(&self, request: reqwest::RequestBuilder) -> Result<Value, CommandError> {
+    pub(crate) async fn get_text(&self, path: &str) -> Result<String, CommandError> {
+        let request = self.client.get(format!("{}{path}", self.server)).timeout(CALL_WAIT);
+        self.read_text(request).await
+    }
+
+    async fn read_text(&self, request: reqwest::RequestBuilder) -> Result<String, CommandError> {
         let text = self.send(request).await?.text().await;
-        let text = text.map_err(|error| self.unreachable(&error))?;
+        text.map_err(|error| self.unreachable(&error))
+    }
+
+    async fn read(&self, request: reqwest::RequestBuilder) -> Result<Value, CommandError> {
+        let text = self.read_text(request).await?;
         serde_json::from_str(&text)
             .map_err(|_| CommandError::failure(format!("{} is not a gateway", self.server)))
     }

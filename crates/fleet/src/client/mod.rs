@@ -129,6 +129,12 @@ pub(crate) async fn cancel(args: SessionArg) -> Result<Exit, CommandError> {
     Ok(Exit::SUCCESS)
 }
 
+pub(crate) async fn patch(args: SessionArg) -> Result<Exit, CommandError> {
+    let client = GatewayClient::new(&args.server)?;
+    print!("{}", client.get_text(&format!("/v1/sessions/{}/patch", args.session)).await?);
+    Ok(Exit::SUCCESS)
+}
+
 fn json_of<'a>(value: &'a Value, name: &str) -> &'a Value {
     value.get(name).unwrap_or(&Value::Null)
 }

@@ -15,7 +15,7 @@ use super::http_error::{HttpError, json_response, text_response};
 use super::request_limits::{read_json, read_query, read_token};
 use super::routes::{ApiEndpoint, RouteMatch, find_route, is_session_id};
 use crate::session_spec::SessionSpec;
-use crate::store::{NewSession, SessionFilter, SessionRow, TokenHolder, TokenRole};
+use crate::store::{NewSession, PATCH_BLOB, SessionFilter, SessionRow, TokenHolder, TokenRole};
 
 type EndpointResult = Result<Response<GatewayBody>, HttpError>;
 
@@ -216,19 +216,16 @@ impl AskedRequest<'_> {
                     return Err(HttpError::new(StatusCode::CONFLICT, words));
                 }
             },
-            ApiEndpoint::FollowEvents => {
-                let query = read_query(&self.request, &["after", "follow"])?;
-                let last = self.request.headers().get("last-event-id");
-                let last = last.and_then(|last| last.to_str().ok()).map(str::to_owned);
-                let after = last.or_else(|| query.get("after").cloned());
-                let after = match after.map(|after| after.parse::<u64>()) {
-                    None => 0,
-                    Some(Ok(after)) => after,
-                    Some(Err(_)) => return Err(HttpError::bad_request("`after` must be a number")),
-                };
-                let follows = query.get("follow").is_none_or(|follow| follow != "false");
-                return Ok(follow_events(self.context, row.id, after, follows));
+            ApiEndpoint::ShowPatch => {
+                let patch = store.read_blob(id, PATCH_BLOB).await?;
+                if patch.is_none() && matches!(row.state.as_str(), "queued" | "running") {
+                    let words = format!("there is no patch yet; the session is {}", row.state);
+                    return Err(HttpError::new(StatusCode::CONFLICT, words));
+                }
+                let text = String::from_utf8_lossy(&patch.unwrap_or_default()).into_owned();
+                return Ok(text_response(StatusCode::OK, "text/x-diff; charset=utf-8", text));
             }
+            ApiEndpoint::FollowEvents => return self.follow_events(row.id),
             ApiEndpoint::ListQuestions => {
                 let questions = store.list_questions(id).await?;
                 let to_json = |(request, body): (String, String)| {
@@ -247,21 +244,7 @@ impl AskedRequest<'_> {
                 let number = store.add_message(id, &uuid, &body.content, &self.holder.name).await?;
                 json!({ "id": uuid, "number": number })
             }
-            ApiEndpoint::AnswerQuestion => {
-                let body: AnswerBody = read_json(self.request).await?;
-                let answer = match body.behavior.as_str() {
-                    "allow" => json!({ "behavior": "allow" }),
-                    "deny" => json!({ "behavior": "deny",
-                        "message": body.message.unwrap_or_else(|| "Denied.".to_owned()) }),
-                    _ => return Err(HttpError::bad_request("`behavior` is `allow` or `deny`")),
-                };
-                let (question, by) = (&body.question, &self.holder.name);
-                if !store.answer_question(id, question, &answer.to_string(), by).await? {
-                    let words = "there is no such open question; list them with GET …/questions";
-                    return Err(HttpError::new(StatusCode::NOT_FOUND, words));
-                }
-                json!({ "question": body.question, "answered_by": by })
-            }
+            ApiEndpoint::AnswerQuestion => return self.answer_question(id).await,
             ApiEndpoint::CancelSession => {
                 json!({ "id": id, "state": store.cancel_session(id).await? })
             }
@@ -277,12 +260,46 @@ impl AskedRequest<'_> {
     }
 }
 
+impl AskedRequest<'_> {
+    fn follow_events(self, id: String) -> EndpointResult {
+        let query = read_query(&self.request, &["after", "follow"])?;
+        let last = self.request.headers().get("last-event-id");
+        let last = last.and_then(|last| last.to_str().ok()).map(str::to_owned);
+        let after = last.or_else(|| query.get("after").cloned());
+        let after = match after.map(|after| after.parse::<u64>()) {
+            None => 0,
+            Some(Ok(after)) => after,
+            Some(Err(_)) => return Err(HttpError::bad_request("`after` must be a number")),
+        };
+        let follows = query.get("follow").is_none_or(|follow| follow != "false");
+        Ok(follow_events(self.context, id, after, follows))
+    }
+
+    async fn answer_question(self, id: &str) -> EndpointResult {
+        let body: AnswerBody = read_json(self.request).await?;
+        let answer = match body.behavior.as_str() {
+            "allow" => json!({ "behavior": "allow" }),
+            "deny" => json!({ "behavior": "deny",
+                "message": body.message.unwrap_or_else(|| "Denied.".to_owned()) }),
+            _ => return Err(HttpError::bad_request("`behavior` is `allow` or `deny`")),
+        };
+        let (question, by) = (&body.question, &self.holder.name);
+        if !self.context.store.answer_question(id, question, &answer.to_string(), by).await? {
+            let words = "there is no such open question; list them with GET …/questions";
+            return Err(HttpError::new(StatusCode::NOT_FOUND, words));
+        }
+        let answered = json!({ "question": body.question, "answered_by": by });
+        Ok(json_response(StatusCode::OK, answered.to_string()))
+    }
+}
+
 fn session_to_json(row: &SessionRow) -> Value {
     json!({
         "id": row.id, "tenant": row.tenant, "state": row.state, "name": row.title,
         "reason": row.reason, "batch": row.batch, "row": row.batch_row, "worker": row.worker,
         "attempts": row.attempts, "epoch": row.epoch, "records": row.seq,
         "cost_micro_usd": row.money.cost_micro, "budget_micro_usd": row.money.budget_micro,
-        "created": row.created_millis, "updated": row.updated_millis,
+        "patch": row.has_patch, "created": row.times.created_millis,
+        "updated": row.times.updated_millis,
     })
 }

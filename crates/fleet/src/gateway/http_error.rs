@@ -55,6 +55,7 @@ impl From<StoreError> for HttpError {
             | StoreError::NotOurs
             | StoreError::Older(_)
             | StoreError::Newer(_)
+            | StoreError::SlowMigration
             | StoreError::Fenced { .. }
             | StoreError::Conflict { .. }
             | StoreError::Database(_) => {

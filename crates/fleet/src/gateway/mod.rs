@@ -16,7 +16,6 @@ use std::time::Duration;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use sqlx::postgres::PgListener;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, broadcast, watch};
 use tokio::task::JoinSet;
@@ -129,10 +128,11 @@ async fn serve_connection(stream: TcpStream, context: Arc<GatewayContext>) {
 /// Passes on what the database says. Without it streams go on, by polling.
 async fn hear_news(context: Arc<GatewayContext>) {
     loop {
-        if let Ok(mut listener) = PgListener::connect_with(&context.store.pool).await
-            && listener.listen("windlass_events").await.is_ok()
-        {
-            while let Ok(Some(heard)) = listener.try_recv().await {
+        if let Ok(mut listener) = context.store.pool.listen(&["windlass_events"]).await {
+            // A connection that has gone dead says nothing either: now and then a new one is made.
+            while let Ok(Ok(Some(heard))) =
+                tokio::time::timeout(HEARING_SILENCE, listener.try_recv()).await
+            {
                 // Without a stream nobody needs it.
                 let _ = context.news.send(heard.payload().to_owned());
             }
@@ -148,4 +148,5 @@ const DRAIN_WAIT: Duration = Duration::from_secs(10);
 const HEADER_WAIT: Duration = Duration::from_secs(10);
 const HEADERS_MAX: usize = 64;
 const BUFFER_BYTES_MAX: usize = 64 << 10;
+const HEARING_SILENCE: Duration = Duration::from_secs(60);
 const HEARING_PAUSE: Duration = Duration::from_secs(2);

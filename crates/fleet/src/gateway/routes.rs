@@ -17,6 +17,7 @@ pub enum ApiEndpoint {
     AnswerQuestion,
     CancelSession,
     ShowResult,
+    ShowPatch,
     AddBatch,
     ListWorkers,
 }
@@ -58,6 +59,7 @@ pub const ROUTES: &[Route] = &[
     route("POST", "/v1/sessions/{id}/answers", APPROVE, ApiEndpoint::AnswerQuestion),
     route("POST", "/v1/sessions/{id}/cancel", SUBMIT, ApiEndpoint::CancelSession),
     route("GET", "/v1/sessions/{id}/result", WATCH, ApiEndpoint::ShowResult),
+    route("GET", "/v1/sessions/{id}/patch", WATCH, ApiEndpoint::ShowPatch),
     route("POST", "/v1/batches", SUBMIT, ApiEndpoint::AddBatch),
     route("GET", "/v1/workers", ADMIN, ApiEndpoint::ListWorkers),
 ];

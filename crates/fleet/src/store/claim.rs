@@ -2,7 +2,11 @@
 
 use std::time::Duration;
 
-use super::{FleetStore, StoreError, to_i64, to_u64};
+use sqlx::postgres::PgRow;
+use sqlx::{FromRow, Row};
+
+use super::{FleetStore, SCHEMA_VERSION, StoreError, to_i64, to_u64};
+use crate::tenant_policy::TenantPolicy;
 
 /// A worker as the store knows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,10 +26,37 @@ pub struct WorkerRow {
 pub struct ClaimedRow {
     pub id: String,
     pub epoch: u64,
-    pub tenant: String,
     pub spec: String,
     /// Claims since the last orderly end, this one included.
     pub attempts: i32,
+    /// What the first host checked out.
+    pub base_commit: Option<String>,
+    /// What its tenant's sessions may do.
+    pub policy: TenantPolicy,
+}
+
+impl FromRow<'_, PgRow> for ClaimedRow {
+    fn from_row(row: &PgRow) -> sqlx::Result<Self> {
+        Ok(Self {
+            id: row.try_get("id")?,
+            epoch: to_u64(row.try_get("epoch")?),
+            spec: row.try_get("spec")?,
+            attempts: row.try_get("attempts")?,
+            base_commit: row.try_get("base_commit")?,
+            policy: TenantPolicy {
+                is_trusted: row.try_get("is_trusted")?,
+                repositories: row.try_get("repositories")?,
+            },
+        })
+    }
+}
+
+/// What the store answers to a worker that goes on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RenewedLease {
+    pub held: Vec<HeldSession>,
+    /// The version of the store, which may have been migrated meanwhile.
+    pub schema: i64,
 }
 
 /// A session that a worker still holds.
@@ -35,6 +66,9 @@ pub struct HeldSession {
     pub epoch: u64,
     pub is_cancelled: bool,
 }
+
+/// The version of the store, and what is held: id, epoch, whether it is cancelled.
+type RenewedRow = (i64, Option<String>, Option<i64>, Option<bool>);
 
 /// How a claim ends.
 #[derive(Clone, Debug, Default)]
@@ -47,6 +81,8 @@ pub struct ClaimEnd {
     pub is_orderly: bool,
     /// How long it waits before the next claim, if it is queued.
     pub wake_after: Duration,
+    /// Its provider limits the rate: other sessions wait for that long, too.
+    pub is_rate_limited: bool,
 }
 
 impl FleetStore {
@@ -71,18 +107,18 @@ impl FleetStore {
         Ok(())
     }
 
-    /// Extends a worker's lease by the database's clock. Returns what it still holds, or nothing if the
-    /// worker is no longer known.
+    /// Extends a worker's lease by the database's clock. Returns nothing if the worker is no longer known.
     pub async fn renew_worker(
         &self,
         id: &str,
         lease: Duration,
         drains: bool,
-    ) -> Result<Option<Vec<HeldSession>>, StoreError> {
-        let rows: Vec<(Option<String>, Option<i64>, Option<bool>)> = sqlx::query_as(
+    ) -> Result<Option<RenewedLease>, StoreError> {
+        let rows: Vec<RenewedRow> = sqlx::query_as(
             "with renewed as (update windlass.workers set drains = $3, \
              lease_until = now() + $2 * interval '1 millisecond' where id = $1 returning id) \
-             select s.id, s.epoch, s.is_cancelled from renewed r \
+             select x.version::bigint, s.id, s.epoch, s.is_cancelled \
+             from windlass.store x cross join renewed r \
              left join windlass.sessions s on s.worker = r.id and s.state = 'running'",
         )
         .bind(id)
@@ -90,17 +126,33 @@ impl FleetStore {
         .bind(drains)
         .fetch_all(&self.pool)
         .await?;
-        if rows.is_empty() {
-            return Ok(None);
-        }
-        let held = rows.into_iter().filter_map(|(id, epoch, cancelled)| {
+        let Some((schema, ..)) = rows.first() else { return Ok(None) };
+        let schema = *schema;
+        let held = rows.into_iter().filter_map(|(_, id, epoch, cancelled)| {
             Some(HeldSession {
                 id: id?,
                 epoch: to_u64(epoch?),
                 is_cancelled: cancelled.unwrap_or(false),
             })
         });
-        Ok(Some(held.collect()))
+        Ok(Some(RenewedLease { held: held.collect(), schema }))
+    }
+
+    /// Gives back what the store thinks that the worker runs, except these. Says how many there were.
+    pub async fn give_back_sessions(
+        &self,
+        worker: &str,
+        except: &[(String, u64)],
+        attempts_max: u32,
+    ) -> Result<i64, StoreError> {
+        let (ids, epochs): (Vec<&str>, Vec<i64>) =
+            except.iter().map(|(id, epoch)| (id.as_str(), to_i64(*epoch))).unzip();
+        let count = sqlx::query_scalar("select windlass.give_back_sessions($1, $2, $3, $4)")
+            .bind(worker)
+            .bind(ids)
+            .bind(epochs)
+            .bind(i32::try_from(attempts_max).unwrap_or(i32::MAX));
+        Ok(count.fetch_one(&self.pool).await?)
     }
 
     /// Forgets a worker that holds nothing any more.
@@ -115,8 +167,9 @@ impl FleetStore {
     /// Is there something to claim? Asked before the lock of claims is taken.
     pub async fn has_claimable(&self) -> Result<bool, StoreError> {
         let found = sqlx::query_scalar(
-            "select exists (select 1 from windlass.sessions where state = 'queued' \
-             and wake_at <= now()) or exists (select 1 from windlass.sessions s \
+            "select exists (select 1 from windlass.sessions q where state = 'queued' \
+             and wake_at <= now() and not exists (select 1 from windlass.back_offs b \
+             where b.provider = q.provider and b.until > now())) or exists (select 1 from windlass.sessions s \
              left join windlass.workers w on w.id = s.worker where s.state = 'running' \
              and (w.id is null or w.lease_until < now()))",
         );
@@ -128,20 +181,11 @@ impl FleetStore {
         worker: &str,
         attempts_max: u32,
     ) -> Result<Option<ClaimedRow>, StoreError> {
-        let row: Option<(String, i64, String, String, i32)> = sqlx::query_as(
-            "select id, epoch, tenant, spec, attempts from windlass.claim_session($1, $2)",
-        )
-        .bind(worker)
-        .bind(i32::try_from(attempts_max).unwrap_or(i32::MAX))
-        .fetch_optional(&self.pool)
-        .await?;
-        Ok(row.map(|(id, epoch, tenant, spec, attempts)| ClaimedRow {
-            id,
-            epoch: to_u64(epoch),
-            tenant,
-            spec,
-            attempts,
-        }))
+        let row = sqlx::query_as("select * from windlass.claim_session($1, $2, $3)")
+            .bind(worker)
+            .bind(i32::try_from(attempts_max).unwrap_or(i32::MAX))
+            .bind(i32::try_from(SCHEMA_VERSION).unwrap_or(i32::MAX));
+        Ok(row.fetch_optional(&self.pool).await?)
     }
 
     /// Ends a claim. Says whether it still held.
@@ -152,6 +196,16 @@ impl FleetStore {
         worker: &str,
         end: &ClaimEnd,
     ) -> Result<bool, StoreError> {
+        if end.is_rate_limited {
+            let ended = sqlx::query_scalar("select windlass.back_off_session($1,$2,$3,$4,$5,$6)")
+                .bind(session)
+                .bind(to_i64(epoch))
+                .bind(worker)
+                .bind(end.reason.as_deref())
+                .bind(to_millis(end.wake_after))
+                .bind(WAITS_MAX);
+            return Ok(ended.fetch_one(&self.pool).await?);
+        }
         let ended = sqlx::query_scalar("select windlass.end_claim($1,$2,$3,$4,$5,$6,$7,$8)")
             .bind(session)
             .bind(to_i64(epoch))
@@ -190,3 +244,6 @@ impl FleetStore {
 fn to_millis(time: Duration) -> i64 {
     i64::try_from(time.as_millis()).unwrap_or(i64::MAX)
 }
+
+/// How often in a row a session waits for its provider before it is parked.
+const WAITS_MAX: i32 = 50;

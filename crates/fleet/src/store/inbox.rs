@@ -78,6 +78,28 @@ impl FleetStore {
         })
     }
 
+    /// A message was dealt with, whether a record says so or not: some are answered without a model.
+    pub async fn take_message(
+        &self,
+        session: &str,
+        epoch: u64,
+        worker: &str,
+        uuid: &str,
+    ) -> Result<(), StoreError> {
+        sqlx::query(
+            "update windlass.messages set is_taken = true where session = $1 and uuid = $4 \
+             and exists (select 1 from windlass.sessions where id = $1 and epoch = $2 \
+             and worker = $3 for update)",
+        )
+        .bind(session)
+        .bind(to_i64(epoch))
+        .bind(worker)
+        .bind(uuid)
+        .execute(&self.pool)
+        .await?;
+        Ok(())
+    }
+
     /// The session asks something.
     pub async fn add_question(
         &self,

@@ -28,6 +28,8 @@ pub struct JournalFile {
 
 /// The journal of the session itself; those of its agents lie in a folder beside it.
 pub(crate) const MAIN_FILE: &str = "session.jsonl";
+/// What the session changed, as text.
+pub(crate) const PATCH_BLOB: &str = "patch";
 
 impl FleetStore {
     /// Appends, if the claim holds. Returns the new length of the file and what stood in the lines.
@@ -75,30 +77,20 @@ impl FleetStore {
         file: &str,
         length: u64,
     ) -> Result<(), StoreError> {
-        let mut transaction = self.pool.begin().await?;
-        let held: Option<(i64, Option<String>)> =
-            sqlx::query_as("select epoch, worker from windlass.sessions where id = $1 for update")
+        let (outcome, value): (String, i64) =
+            sqlx::query_as("select outcome, value from windlass.cut_journal($1,$2,$3,$4,$5)")
                 .bind(session)
-                .fetch_optional(&mut *transaction)
-                .await?;
-        let (current, holder) = held.ok_or_else(|| StoreError::NoSession(session.to_owned()))?;
-        if to_u64(current) != epoch || holder.as_deref() != Some(worker) {
-            return Err(StoreError::Fenced { ours: epoch, current: to_u64(current) });
-        }
-        for statement in [
-            "delete from windlass.journal where session = $1 and file = $2 and position >= $3",
-            "update windlass.journal set bytes = substring(bytes for ($3 - position)::int) \
-             where session = $1 and file = $2 and position + length(bytes) > $3",
-        ] {
-            sqlx::query(statement)
-                .bind(session)
+                .bind(to_i64(epoch))
+                .bind(worker)
                 .bind(file)
                 .bind(to_i64(length))
-                .execute(&mut *transaction)
+                .fetch_one(&self.pool)
                 .await?;
+        match outcome.as_str() {
+            "cut" => Ok(()),
+            "fenced" => Err(StoreError::Fenced { ours: epoch, current: to_u64(value) }),
+            _ => Err(StoreError::NoSession(session.to_owned())),
         }
-        transaction.commit().await?;
-        Ok(())
     }
 
     /// The length of one file of a session's journals; 0 if it is not there.
@@ -112,6 +104,16 @@ impl FleetStore {
         .fetch_optional(&self.pool)
         .await?;
         Ok(to_u64(length.unwrap_or(0)))
+    }
+
+    pub async fn read_blob(
+        &self,
+        session: &str,
+        name: &str,
+    ) -> Result<Option<Vec<u8>>, StoreError> {
+        let blob =
+            sqlx::query_scalar("select bytes from windlass.blobs where session = $1 and name = $2");
+        Ok(blob.bind(session).bind(name).fetch_optional(&self.pool).await?)
     }
 
     /// All files of a session's journals.

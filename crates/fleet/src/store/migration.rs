@@ -1,14 +1,18 @@
 //! The schema and its versions: forward only, one transaction, refused where something else stands.
 
-use sqlx::PgConnection;
+use std::time::Duration;
 
+use sqlx::{Connection, PgConnection};
+
+use super::store_pool::{ANSWER_WAIT, in_time};
 use super::{FleetStore, StoreError};
 
 /// The version this program works with.
-pub const SCHEMA_VERSION: i64 = 1;
+pub const SCHEMA_VERSION: i64 = 2;
 
 /// What brings a store from the version before to this one.
-const MIGRATIONS: &[(i64, &str)] = &[(1, include_str!("schema_1.sql"))];
+const MIGRATIONS: &[(i64, &str)] =
+    &[(1, include_str!("schema_1.sql")), (2, include_str!("schema_2.sql"))];
 
 /// What stands in a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,8 +26,10 @@ pub enum SchemaState {
 
 impl FleetStore {
     pub async fn read_schema(&self) -> Result<SchemaState, StoreError> {
-        let mut connection = self.pool.acquire().await?;
-        read_schema(&mut connection).await
+        let mut held = self.pool.connection().await?;
+        let state = in_time(ANSWER_WAIT, read_schema(held.get()?)).await?;
+        held.release();
+        Ok(state)
     }
 
     /// Refuses every store but one of this version.
@@ -39,34 +45,45 @@ impl FleetStore {
 
     /// Brings the store to this version. Returns the version it had, 0 if it was not there.
     pub async fn migrate(&self) -> Result<i64, StoreError> {
-        let mut transaction = self.pool.begin().await?;
-        // Two migrations at once would both see the older version.
-        sqlx::query("select pg_advisory_xact_lock(5787213827046133841)")
-            .execute(&mut *transaction)
-            .await?;
-        let before = match read_schema(&mut transaction).await? {
-            SchemaState::Missing => 0,
-            SchemaState::NotOurs => return Err(StoreError::NotOurs),
-            SchemaState::Version(found) if found > SCHEMA_VERSION => {
-                return Err(StoreError::Newer(found));
-            }
-            SchemaState::Version(found) => found,
-        };
-        for (version, text) in MIGRATIONS {
-            if *version > before {
-                sqlx::raw_sql(text).execute(&mut *transaction).await?;
-                sqlx::query("update windlass.store set version = $1")
-                    .bind(i32::try_from(*version).unwrap_or(i32::MAX))
-                    .execute(&mut *transaction)
-                    .await?;
-            }
-        }
-        transaction.commit().await?;
-        Ok(before)
+        let mut held = self.pool.connection().await?;
+        let migration = migrate_connection(held.get()?);
+        tokio::time::timeout(MIGRATION_WAIT, migration)
+            .await
+            .map_err(|_| StoreError::SlowMigration)?
     }
 }
 
-async fn read_schema(connection: &mut PgConnection) -> Result<SchemaState, StoreError> {
+async fn migrate_connection(connection: &mut PgConnection) -> Result<i64, StoreError> {
+    let mut transaction = connection.begin().await?;
+    // A large table may take its time, and so may one that another program began.
+    sqlx::query("set local statement_timeout = 0").execute(&mut *transaction).await?;
+    sqlx::query("set local lock_timeout = 0").execute(&mut *transaction).await?;
+    // Two migrations at once would both see the older version.
+    sqlx::query("select pg_advisory_xact_lock(5787213827046133841)")
+        .execute(&mut *transaction)
+        .await?;
+    let before = match read_schema(&mut transaction).await? {
+        SchemaState::Missing => 0,
+        SchemaState::NotOurs => return Err(StoreError::NotOurs),
+        SchemaState::Version(found) if found > SCHEMA_VERSION => {
+            return Err(StoreError::Newer(found));
+        }
+        SchemaState::Version(found) => found,
+    };
+    for (version, text) in MIGRATIONS {
+        if *version > before {
+            sqlx::raw_sql(text).execute(&mut *transaction).await?;
+            sqlx::query("update windlass.store set version = $1")
+                .bind(i32::try_from(*version).unwrap_or(i32::MAX))
+                .execute(&mut *transaction)
+                .await?;
+        }
+    }
+    transaction.commit().await?;
+    Ok(before)
+}
+
+async fn read_schema(connection: &mut PgConnection) -> sqlx::Result<SchemaState> {
     let (has_schema, has_marker): (bool, bool) = sqlx::query_as(
         "select to_regnamespace('windlass') is not null, \
          exists (select 1 from information_schema.columns where table_schema = 'windlass' \
@@ -86,3 +103,6 @@ async fn read_schema(connection: &mut PgConnection) -> Result<SchemaState, Store
             .await?;
     Ok(version.map_or(SchemaState::NotOurs, SchemaState::Version))
 }
+
+/// A large store takes its time to be rewritten.
+const MIGRATION_WAIT: Duration = Duration::from_secs(3600);

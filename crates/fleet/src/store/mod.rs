@@ -1,6 +1,6 @@
 //! The store of a fleet: sessions, queue, leases, journals, budgets and tokens in PostgreSQL.
 //!
-//! Every rule that must hold whatever dies is one function of the database (`schema_1.sql`), so that
+//! Every rule that must hold whatever dies is one function of the database (`schema_1.sql` and on), so that
 //! it is one transaction and one round trip. The code here calls them and names what came of it.
 
 mod claim;
@@ -10,26 +10,25 @@ mod journal_bytes;
 mod migration;
 mod session_rows;
 mod store_error;
+mod store_pool;
+mod tenant;
 mod token;
 
-use std::str::FromStr;
-use std::time::Duration;
-
-use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
-
-pub use claim::{ClaimEnd, ClaimedRow, HeldSession, WorkerRow};
+pub use claim::{ClaimEnd, ClaimedRow, HeldSession, RenewedLease, WorkerRow};
 pub use inbox::{InboxAnswer, InboxMessage, SessionInbox};
-pub(crate) use journal_bytes::MAIN_FILE;
 pub use journal_bytes::{AppendRequest, JournalFile};
+pub(crate) use journal_bytes::{MAIN_FILE, PATCH_BLOB};
 pub use migration::{SCHEMA_VERSION, SchemaState};
-pub use session_rows::{NewSession, SessionFilter, SessionMoney, SessionRow, TenantRow};
+pub use session_rows::{NewSession, SessionFilter, SessionMoney, SessionRow, SessionTimes};
 pub use store_error::StoreError;
+pub(crate) use store_pool::StorePool;
+pub use tenant::{TenantChange, TenantRow};
 pub use token::{TokenHolder, TokenRole, TokenRow};
 
 /// A connection to the store, shared by everything in the process.
 #[derive(Clone, Debug)]
 pub struct FleetStore {
-    pub(crate) pool: PgPool,
+    pub(crate) pool: StorePool,
 }
 
 impl FleetStore {
@@ -45,17 +44,7 @@ impl FleetStore {
         if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
             return Err(StoreError::NotAUrl);
         }
-        let options = PgConnectOptions::from_str(url)
-            .map_err(StoreError::BadUrl)?
-            .application_name("windlass-fleet")
-            // A statement that hangs must not outlive the lease of its worker by much.
-            .options([("statement_timeout", "30000"), ("lock_timeout", "20000")]);
-        let pool = PgPoolOptions::new()
-            .max_connections(connections)
-            .acquire_timeout(ACQUIRE_TIMEOUT)
-            .connect_with(options)
-            .await
-            .map_err(StoreError::from_connecting)?;
+        let pool = StorePool::connect(url, connections).await?;
         Ok(Self { pool })
     }
 
@@ -69,9 +58,6 @@ impl FleetStore {
         Ok(())
     }
 }
-
-/// How long a call waits for a free connection.
-const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
 
 pub(crate) fn to_i64(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)

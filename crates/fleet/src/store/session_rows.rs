@@ -1,9 +1,10 @@
-//! Sessions and tenants as rows: submitted, looked up, listed, cancelled.
+//! Sessions as rows: submitted, looked up, listed, cancelled.
 
 use sqlx::postgres::PgRow;
 use sqlx::{FromRow, Row};
 
 use super::{FleetStore, StoreError, to_i64, to_u64};
+use crate::session_spec::SessionSpec;
 
 /// A session to be run.
 #[derive(Clone, Debug)]
@@ -36,6 +37,14 @@ pub struct SessionRow {
     pub money: SessionMoney,
     pub reason: Option<String>,
     pub result: Option<String>,
+    /// There is a patch of what it changed.
+    pub has_patch: bool,
+    pub times: SessionTimes,
+}
+
+/// Milliseconds since 1970, by the database's clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SessionTimes {
     pub created_millis: i64,
     pub updated_millis: i64,
 }
@@ -59,8 +68,11 @@ impl FromRow<'_, PgRow> for SessionRow {
             },
             reason: row.try_get("reason")?,
             result: row.try_get("result")?,
-            created_millis: row.try_get("created_millis")?,
-            updated_millis: row.try_get("updated_millis")?,
+            has_patch: row.try_get("has_patch")?,
+            times: SessionTimes {
+                created_millis: row.try_get("created_millis")?,
+                updated_millis: row.try_get("updated_millis")?,
+            },
         })
     }
 }
@@ -83,56 +95,28 @@ pub struct SessionFilter {
     pub limit: u32,
 }
 
-/// A tenant and its money.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TenantRow {
-    pub id: String,
-    pub budget_micro: Option<i64>,
-    pub spent_micro: i64,
-    pub reserved_micro: i64,
-    pub running_max: i32,
-}
-
-impl FromRow<'_, PgRow> for TenantRow {
-    fn from_row(row: &PgRow) -> sqlx::Result<Self> {
-        Ok(Self {
-            id: row.try_get("id")?,
-            budget_micro: row.try_get("budget_micro")?,
-            spent_micro: row.try_get("spent_micro")?,
-            reserved_micro: row.try_get("reserved_micro")?,
-            running_max: row.try_get("running_max")?,
-        })
-    }
-}
-
 const COLUMNS: &str = "id, tenant, state, title, batch, batch_row, worker, attempts, epoch, seq, \
-    cost_micro, budget_micro, reason, result, \
+    cost_micro, budget_micro, reason, result, exists (select 1 from windlass.blobs b \
+    where b.session = sessions.id and b.name = 'patch') as has_patch, \
     (extract(epoch from created) * 1000)::bigint as created_millis, \
     (extract(epoch from updated) * 1000)::bigint as updated_millis";
 
 impl FleetStore {
     /// Puts a session and its first message into the queue.
     pub async fn submit_session(&self, new: &NewSession) -> Result<(), StoreError> {
-        let mut transaction = self.pool.begin().await?;
-        let budget: Option<Option<i64>> =
-            sqlx::query_scalar("select budget_micro from windlass.tenants where id = $1")
-                .bind(&new.tenant)
-                .fetch_optional(&mut *transaction)
-                .await?;
-        match budget {
-            None => return Err(StoreError::NoTenant(new.tenant.clone())),
-            Some(Some(_)) if new.budget_micro.is_none() => {
-                return Err(StoreError::Invalid(format!(
-                    "the tenant {} has a budget, so every session needs one; add max_budget_usd",
-                    new.tenant
-                )));
-            }
-            Some(_) => {}
+        let tenant = self.read_tenant(&new.tenant).await?;
+        let tenant = tenant.ok_or_else(|| StoreError::NoTenant(new.tenant.clone()))?;
+        if tenant.money.budget_micro.is_some() && new.budget_micro.is_none() {
+            return Err(StoreError::Invalid(format!(
+                "the tenant {} has a budget, so every session needs one; add max_budget_usd",
+                new.tenant
+            )));
         }
+        let spec = SessionSpec::parse(&new.spec).map_err(StoreError::Invalid)?;
+        tenant.policy.check(&spec).map_err(StoreError::Invalid)?;
         let (batch, row) = new.batch.clone().unzip();
-        let added = sqlx::query(
-            "insert into windlass.sessions (id, tenant, batch, batch_row, state, priority, spec, \
-             title, budget_micro) values ($1,$2,$3,$4,'idle',$5,$6,$7,$8) on conflict do nothing",
+        let outcome: String = sqlx::query_scalar(
+            "select windlass.submit_session($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
         )
         .bind(&new.id)
         .bind(&new.tenant)
@@ -142,20 +126,16 @@ impl FleetStore {
         .bind(&new.spec)
         .bind(&new.title)
         .bind(new.budget_micro.map(to_i64))
-        .execute(&mut *transaction)
+        .bind(&new.content)
+        .bind(&new.sender)
+        .bind(spec.provider())
+        .fetch_one(&self.pool)
         .await?;
-        if added.rows_affected() == 0 {
-            return Err(StoreError::SessionExists(new.id.clone()));
+        match outcome.as_str() {
+            "added" => Ok(()),
+            "no batch" => Err(StoreError::Invalid("there is no such batch".to_owned())),
+            _ => Err(StoreError::SessionExists(new.id.clone())),
         }
-        // The first message has the session's own id, so that the same call twice is one message.
-        sqlx::query("select windlass.add_message($1, $1, $2, $3)")
-            .bind(&new.id)
-            .bind(&new.content)
-            .bind(&new.sender)
-            .execute(&mut *transaction)
-            .await?;
-        transaction.commit().await?;
-        Ok(())
     }
 
     pub async fn read_session(&self, id: &str) -> Result<Option<SessionRow>, StoreError> {
@@ -207,34 +187,6 @@ impl FleetStore {
             .execute(&self.pool)
             .await?;
         state.ok_or_else(|| StoreError::NoSession(id.to_owned()))
-    }
-
-    /// Adds a tenant or changes its limits.
-    pub async fn put_tenant(
-        &self,
-        id: &str,
-        budget_micro: Option<u64>,
-        running_max: Option<u32>,
-    ) -> Result<TenantRow, StoreError> {
-        let row = sqlx::query_as(
-            "insert into windlass.tenants (id, budget_micro, running_max) \
-             values ($1, $2, coalesce($3, 100)) on conflict (id) do update set \
-             budget_micro = coalesce($2, tenants.budget_micro), \
-             running_max = coalesce($3, tenants.running_max) \
-             returning id, budget_micro, spent_micro, reserved_micro, running_max",
-        )
-        .bind(id)
-        .bind(budget_micro.map(to_i64))
-        .bind(running_max.map(|most| i32::try_from(most).unwrap_or(i32::MAX)));
-        Ok(row.fetch_one(&self.pool).await?)
-    }
-
-    pub async fn read_tenant(&self, id: &str) -> Result<Option<TenantRow>, StoreError> {
-        let row = sqlx::query_as(
-            "select id, budget_micro, spent_micro, reserved_micro, running_max \
-             from windlass.tenants where id = $1",
-        );
-        Ok(row.bind(id).fetch_optional(&self.pool).await?)
     }
 
     pub async fn add_batch(&self, id: &str, tenant: &str, name: &str) -> Result<(), StoreError> {

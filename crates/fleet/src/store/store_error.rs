@@ -32,6 +32,8 @@ pub enum StoreError {
          newer version"
     )]
     Newer(i64),
+    #[error("the migration took longer than an hour and was given up; nothing was changed")]
+    SlowMigration,
     #[error("there is no session {0}")]
     NoSession(String),
     #[error("the session {0} is there already")]

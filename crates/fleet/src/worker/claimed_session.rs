@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use windlass_journal::{LastRun, read_last_run};
+use windlass_workspace::CancelFlag;
 
 use super::WorkerContext;
-use super::handover::{HandoverWorkspace, WorkspacePack};
+use super::handover::{HandoverRequest, HandoverWorkspace, WorkspacePack};
 use super::monotonic;
 use super::process_tree;
-use super::session_process::{ProcessEnd, SessionProcess};
+use super::session_process::{ProcessEnd, ProcessPlan, SessionProcess};
 use crate::session_spec::SessionSpec;
 use crate::store::{ClaimEnd, ClaimedRow, FleetStore, MAIN_FILE, StoreError, to_i64};
 
@@ -58,6 +59,21 @@ impl SessionClaim {
         .bind(&self.worker)
         .bind(name)
         .bind(bytes)
+        .execute(&self.store.pool)
+        .await?;
+        self.check_held(done.rows_affected())
+    }
+
+    /// Writes down what was checked out, if nobody has and the claim holds.
+    async fn put_base_commit(&self, commit: &str) -> Result<(), StoreError> {
+        let done = sqlx::query(
+            "update windlass.sessions set base_commit = coalesce(base_commit, $4) \
+             where id = $1 and epoch = $2 and worker = $3",
+        )
+        .bind(&self.id)
+        .bind(to_i64(self.epoch))
+        .bind(&self.worker)
+        .bind(commit)
         .execute(&self.store.pool)
         .await?;
         self.check_held(done.rows_affected())
@@ -136,8 +152,20 @@ pub(crate) async fn run_claimed_session(context: Arc<WorkerContext>, row: Claime
         claimed_at: monotonic::now(),
     };
     let folders = SessionFolders::new(&context.options.directory, &row.id);
-    let end = match prepare_and_run(&context, &claim, &row, &folders).await {
-        Ok(end) => end,
+    let cancel = PreparationCancel(CancelFlag::new());
+    let prepared = tokio::select! {
+        prepared = prepare(&context, &claim, &row, &folders, &cancel.0) => prepared,
+        () = context.wait_for_loss(&claim) => Ok(PreparedSession::Ended(SessionEnd::Lost)),
+        () = context.wait_for_handback() => {
+            Ok(PreparedSession::Ended(SessionEnd::Ended(handed_back_end())))
+        }
+    };
+    drop(cancel);
+    let end = match prepared {
+        Ok(PreparedSession::Started(process)) => {
+            describe_process_end(&context, &row, process.run(&context).await)
+        }
+        Ok(PreparedSession::Ended(end)) => end,
         Err(words) => SessionEnd::Ended(crashed_end(&context, &row, words)),
     };
     match end {
@@ -148,11 +176,27 @@ pub(crate) async fn run_claimed_session(context: Arc<WorkerContext>, row: Claime
             let _ = std::fs::remove_dir_all(&folders.root);
         }
     }
+    context.forget_session(&row.id, row.epoch);
+}
+
+/// What runs on a thread of its own for a claim ends with the claim.
+struct PreparationCancel(CancelFlag);
+
+impl Drop for PreparationCancel {
+    fn drop(&mut self) {
+        self.0.cancel();
+    }
 }
 
 /// Writes an end down as soon as the database takes it, while the lease lasts.
 async fn end_claim(context: &WorkerContext, claim: &SessionClaim, end: &ClaimEnd) {
-    while !context.lease.is_over() {
+    let began = monotonic::now();
+    loop {
+        // A worker that is to end does not wait for a database that may never come back.
+        let is_late = context.is_handing_back() && monotonic::now() - began > LAST_END_WAIT;
+        if context.lease.is_over() || is_late {
+            return;
+        }
         match claim.store.end_claim(&claim.id, claim.epoch, &claim.worker, end).await {
             Err(error) if error.is_transient() => tokio::time::sleep(END_RETRY_PAUSE).await,
             Err(error) => return claim.report(&error.to_string()),
@@ -161,15 +205,25 @@ async fn end_claim(context: &WorkerContext, claim: &SessionClaim, end: &ClaimEnd
     }
 }
 
-async fn prepare_and_run(
+/// A session whose process runs, or that needs none.
+enum PreparedSession {
+    Started(Box<SessionProcess>),
+    Ended(SessionEnd),
+}
+
+async fn prepare(
     context: &Arc<WorkerContext>,
     claim: &SessionClaim,
     row: &ClaimedRow,
     folders: &SessionFolders,
-) -> Result<SessionEnd, String> {
-    let spec = match SessionSpec::parse(&row.spec) {
+    cancel: &CancelFlag,
+) -> Result<PreparedSession, String> {
+    let ended = |end| Ok(PreparedSession::Ended(SessionEnd::Ended(end)));
+    // The tenant's policy is that of now: trust may have been taken back since the session was submitted.
+    let spec = SessionSpec::parse(&row.spec);
+    let spec = match spec.and_then(|spec| row.policy.check(&spec).map(|()| spec)) {
         Ok(spec) => spec,
-        Err(words) => return Ok(SessionEnd::Ended(failed_end(format!("its spec: {words}")))),
+        Err(words) => return ended(refused_end(&words)),
     };
     folders.remove_leftovers().map_err(|error| format!("its folder: {error}"))?;
     restore_journals(claim, folders).await?;
@@ -180,26 +234,39 @@ async fn prepare_and_run(
     let inbox = claim.store.read_inbox(&claim.id, claim.epoch).await;
     let inbox = inbox.map_err(|error| error.to_string())?;
     if inbox.is_cancelled {
-        return Ok(SessionEnd::Ended(cancelled_end()));
+        return ended(cancelled_end());
     }
     let continues_run = matches!(last_run, LastRun::Open | LastRun::Asking);
     super::event_recovery::add_missing_events(claim, &folders.journal).await?;
     if !continues_run && inbox.messages.is_empty() {
         // Its last worker died between the end of the run and telling it.
-        return Ok(SessionEnd::Ended(super::event_recovery::read_end(&folders.journal, last_run)));
+        return ended(super::event_recovery::read_end(&folders.journal, last_run));
     }
-    let workspace = restore_workspace(context, claim, folders, &spec).await?;
-    let process = SessionProcess::start(context, claim, folders, &spec, workspace, continues_run);
-    let end = process.await?.run(context).await;
-    Ok(match end {
+    let workspace = restore_workspace(context, claim, row, folders, &spec, cancel).await?;
+    if let (None, Some(commit)) = (&row.base_commit, &workspace.commit) {
+        claim.put_base_commit(commit).await.map_err(|error| error.to_string())?;
+    }
+    let plan = ProcessPlan { spec: &spec, policy: &row.policy, workspace, continues_run };
+    let process = SessionProcess::start(context, claim, folders, plan).await?;
+    Ok(PreparedSession::Started(Box::new(process)))
+}
+
+fn describe_process_end(context: &WorkerContext, row: &ClaimedRow, end: ProcessEnd) -> SessionEnd {
+    match end {
         ProcessEnd::Result(result) => SessionEnd::Ended(result_end(&result)),
         ProcessEnd::Cancelled => SessionEnd::Ended(cancelled_end()),
+        ProcessEnd::RateLimited(wait) => SessionEnd::Ended(ClaimEnd {
+            state: "queued",
+            reason: Some(format!("the provider limits the rate for {} seconds", wait.as_secs())),
+            is_orderly: true,
+            wake_after: wait,
+            is_rate_limited: true,
+            ..ClaimEnd::default()
+        }),
         ProcessEnd::Lost => SessionEnd::Lost,
-        ProcessEnd::HandedBack => {
-            SessionEnd::Ended(ClaimEnd { state: "queued", is_orderly: true, ..ClaimEnd::default() })
-        }
+        ProcessEnd::HandedBack => SessionEnd::Ended(handed_back_end()),
         ProcessEnd::Crashed(words) => SessionEnd::Ended(crashed_end(context, row, words)),
-    })
+    }
 }
 
 /// Writes the session's journals and long outputs as files.
@@ -234,8 +301,10 @@ async fn restore_journals(claim: &SessionClaim, folders: &SessionFolders) -> Res
 async fn restore_workspace(
     context: &WorkerContext,
     claim: &SessionClaim,
+    row: &ClaimedRow,
     folders: &SessionFolders,
     spec: &SessionSpec,
+    cancel: &CancelFlag,
 ) -> Result<HandoverWorkspace, String> {
     let packs: Vec<(i32, Vec<u8>)> = sqlx::query_as(
         "select number, bytes from windlass.packs where session = $1 order by number",
@@ -244,18 +313,28 @@ async fn restore_workspace(
     .fetch_all(&claim.store.pool)
     .await
     .map_err(|error| error.to_string())?;
-    let root = folders.workspace.clone();
-    let store = folders.root.join("snapshots");
-    let repositories = context.options.directory.join("repositories");
-    let wanted = spec.workspace.clone();
-    let prepared = tokio::task::spawn_blocking(move || {
-        HandoverWorkspace::prepare(&root, &store, &repositories, wanted.as_ref(), &packs)
-    });
+    let request = HandoverRequest {
+        root: folders.workspace.clone(),
+        store: folders.root.join("snapshots"),
+        repositories: context.options.directory.join("repositories"),
+        spec: spec.workspace.clone(),
+        base_commit: row.base_commit.clone(),
+        packs,
+        cancel: cancel.clone(),
+    };
+    let prepared = tokio::task::spawn_blocking(move || HandoverWorkspace::prepare(&request));
     prepared.await.map_err(|error| error.to_string())?
 }
 
-fn failed_end(reason: String) -> ClaimEnd {
-    ClaimEnd { state: "failed", reason: Some(reason), is_orderly: true, ..ClaimEnd::default() }
+/// It cannot begin as it is. Its message waits, so any other end would bring it back at once.
+fn refused_end(words: &str) -> ClaimEnd {
+    let reason = Some(format!("its spec: {words}"));
+    ClaimEnd { state: "parked", reason, is_orderly: true, ..ClaimEnd::default() }
+}
+
+/// Another worker goes on with it.
+fn handed_back_end() -> ClaimEnd {
+    ClaimEnd { state: "queued", is_orderly: true, ..ClaimEnd::default() }
 }
 
 fn cancelled_end() -> ClaimEnd {
@@ -297,5 +376,7 @@ fn describe_end(end: &ClaimEnd) -> String {
     json!({ "state": state, "reason": reason }).to_string()
 }
 
+/// How long a worker that is to end tries to say how a session did.
+const LAST_END_WAIT: Duration = Duration::from_secs(10);
 const END_RETRY_PAUSE: Duration = Duration::from_millis(200);
 const CRASH_PAUSE: Duration = Duration::from_secs(1);

@@ -4,6 +4,7 @@
 //! when it cannot, every guard ends its session a quarter before, by a clock nobody can set. The store
 //! counts leases by the database's clock alone.
 
+mod checkout;
 mod claimed_session;
 mod event_recovery;
 pub mod guard;
@@ -12,14 +13,15 @@ mod lease_clock;
 mod monotonic;
 mod process_tree;
 mod relay;
+mod running_calls;
 mod session_process;
+mod workspace_patch;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use sqlx::postgres::PgListener;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 use windlass_host::command_error::CommandError;
@@ -31,7 +33,7 @@ use windlass_journal::ClaimHolder;
 
 use self::claimed_session::{SessionClaim, run_claimed_session};
 use self::lease_clock::{LeaseClock, LeaseRenewals};
-use crate::store::{ClaimedRow, FleetStore, HeldSession, StoreError};
+use crate::store::{ClaimedRow, FleetStore, HeldSession, RenewedLease, SCHEMA_VERSION, StoreError};
 
 /// What a worker is started with.
 #[derive(Clone, Debug)]
@@ -60,10 +62,21 @@ pub(crate) struct WorkerContext {
     pub(crate) lease: LeaseClock,
     /// Where sockets lie: a short path of its own, because their length is limited.
     pub(crate) sockets: PathBuf,
-    controls: Mutex<BTreeMap<String, Arc<Notify>>>,
+    /// The sessions that this process looks after.
+    running: Mutex<BTreeMap<String, RunningSession>>,
+    /// Held while a session is claimed, until it stands in `running`.
+    claiming: tokio::sync::Mutex<()>,
     held: watch::Sender<HeldSessions>,
     is_handing_back: watch::Sender<bool>,
+    /// The store was migrated past what this program knows.
+    is_outdated: watch::Sender<bool>,
     wake: Notify,
+}
+
+#[derive(Debug)]
+struct RunningSession {
+    epoch: u64,
+    control: Arc<Notify>,
 }
 
 /// What the store said we hold, and when it was asked.
@@ -74,28 +87,63 @@ struct HeldSessions {
 }
 
 impl WorkerContext {
-    fn lock_controls(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Notify>>> {
-        self.controls.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock_running(&self) -> MutexGuard<'_, BTreeMap<String, RunningSession>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn add_session(&self, claimed: &ClaimedRow) {
+        let session = RunningSession { epoch: claimed.epoch, control: Arc::default() };
+        self.lock_running().insert(claimed.id.clone(), session);
+    }
+
+    /// This claim is over here. A later one of the same session is another.
+    pub(crate) fn forget_session(&self, session: &str, epoch: u64) {
+        let mut running = self.lock_running();
+        if running.get(session).is_some_and(|one| one.epoch == epoch) {
+            running.remove(session);
+        }
     }
 
     /// Wakes the session when something waits for it.
     pub(crate) fn control_of(&self, session: &str) -> Arc<Notify> {
-        Arc::clone(self.lock_controls().entry(session.to_owned()).or_default())
-    }
-
-    pub(crate) fn forget_control(&self, session: &str) {
-        self.lock_controls().remove(session);
+        let running = self.lock_running();
+        running.get(session).map(|one| Arc::clone(&one.control)).unwrap_or_default()
     }
 
     fn notify_control(&self, session: &str) {
-        if let Some(control) = self.lock_controls().get(session) {
-            control.notify_one();
+        if let Some(one) = self.lock_running().get(session) {
+            one.control.notify_one();
         }
     }
 
     fn notify_all(&self) {
-        self.lock_controls().values().for_each(|control| control.notify_one());
+        self.lock_running().values().for_each(|one| one.control.notify_one());
         self.wake.notify_one();
+    }
+
+    pub(crate) fn is_handing_back(&self) -> bool {
+        *self.is_handing_back.borrow()
+    }
+
+    /// Gives back what the store thinks that we run and we do not: sessions that were lost while the
+    /// worker was away, and claims whose answer never came.
+    async fn give_back_unknown(&self, held: &[HeldSession]) {
+        let is_known = |one: &HeldSession| {
+            self.lock_running().get(&one.id).is_some_and(|running| running.epoch == one.epoch)
+        };
+        if held.iter().all(is_known) {
+            return;
+        }
+        // A claim that is under way is not known yet. The next renewal looks again.
+        let Ok(_claiming) = self.claiming.try_lock() else { return };
+        let running: Vec<(String, u64)> =
+            self.lock_running().iter().map(|(id, one)| (id.clone(), one.epoch)).collect();
+        let attempts_max = self.options.attempts_max;
+        match self.store.give_back_sessions(&self.id, &running, attempts_max).await {
+            Ok(0) => {}
+            Ok(count) => report_line(&format!("{count} sessions that do not run here go back")),
+            Err(error) => report_line(&format!("sessions cannot be given back: {error}")),
+        }
     }
 
     /// Returns when the lease is over or the store says that another worker has the session.
@@ -157,9 +205,11 @@ pub async fn run(options: WorkerOptions) -> Result<Exit, CommandError> {
         options,
         lease,
         sockets,
-        controls: Mutex::default(),
+        running: Mutex::default(),
+        claiming: tokio::sync::Mutex::default(),
         held: watch::Sender::default(),
         is_handing_back: watch::Sender::new(false),
+        is_outdated: watch::Sender::new(false),
         wake: Notify::new(),
     });
     report_line(&format!(
@@ -180,22 +230,33 @@ async fn run_loop(
     let renewer = tokio::spawn(renew_lease(Arc::clone(context), renewals, drains.subscribe()));
     let listener = tokio::spawn(listen(Arc::clone(context)));
     let mut sessions = JoinSet::new();
+    let mut outdated = context.is_outdated.subscribe();
     let mut report = tokio::time::interval(REPORT_INTERVAL);
     report.tick().await;
     let mut finished = 0_u64;
     let mut pause = Duration::ZERO;
+    let mut claim = None;
     let exit = loop {
         let is_full = sessions.len() >= usize::try_from(context.options.capacity).unwrap_or(0);
+        if claim.is_none() && !is_full {
+            // A task of its own: a database that does not answer must not keep signals waiting.
+            claim = Some(tokio::spawn(claim_next(Arc::clone(context), pause)));
+        }
         tokio::select! {
             signal = signals.next() => break signal.exit(),
+            Ok(_) = outdated.wait_for(|is_so| *is_so) => {
+                report_line("the store was migrated; this worker finishes what it has; start it \
+                             in the newer version");
+                break Exit::FAILURE;
+            }
             _ = report.tick() => report_line(&format!(
                 "{} of {} sessions run, {finished} left this worker",
                 sessions.len(), context.options.capacity
             )),
             Some(_) = sessions.join_next() => finished += 1,
-            () = wait_for_work(context, pause), if !is_full => {
-                // Not raced against anything: a claim that is not taken up would run nowhere.
-                pause = match try_claim(context).await {
+            claimed = wait_for_claim(&mut claim) => {
+                claim = None;
+                pause = match claimed {
                     Ok(Some(claimed)) => {
                         sessions.spawn(run_claimed_session(Arc::clone(context), claimed));
                         Duration::ZERO
@@ -210,24 +271,45 @@ async fn run_loop(
             }
         }
     };
-    drains.send_replace(true);
-    report_line(&format!("draining: {} sessions run", sessions.len()));
-    let drain_end = tokio::time::sleep(context.options.drain);
-    tokio::pin!(drain_end);
-    while !sessions.is_empty() {
-        tokio::select! {
-            _ = sessions.join_next() => {}
-            () = &mut drain_end, if !*context.is_handing_back.borrow() => {
-                context.is_handing_back.send_replace(true);
-            }
-            _ = signals.next() => drop(context.is_handing_back.send_replace(true)),
+    if let Some(claim) = claim {
+        claim.abort();
+        // One that had just come is taken up by nobody here: the next renewal gives it back.
+        if let Ok(Ok(Some(claimed))) = claim.await {
+            context.forget_session(&claimed.id, claimed.epoch);
         }
     }
+    drains.send_replace(true);
+    drain_sessions(context, &mut sessions, &mut signals).await;
     renewer.abort();
     listener.abort();
     let _ = tokio::time::timeout(LEAVE_WAIT, context.store.remove_worker(&context.id)).await;
     report_line("worker ended");
     Ok(exit)
+}
+
+/// Waits for sessions to end, then hands back those that go on.
+async fn drain_sessions(
+    context: &WorkerContext,
+    sessions: &mut JoinSet<()>,
+    signals: &mut SignalListener,
+) {
+    report_line(&format!("draining: {} sessions run", sessions.len()));
+    // What an outdated worker has, it finishes, however long that takes.
+    let drain = match *context.is_outdated.borrow() {
+        true => OUTDATED_DRAIN,
+        false => context.options.drain,
+    };
+    let drain_end = tokio::time::sleep(drain);
+    tokio::pin!(drain_end);
+    while !sessions.is_empty() {
+        tokio::select! {
+            _ = sessions.join_next() => {}
+            () = &mut drain_end, if !context.is_handing_back() => {
+                context.is_handing_back.send_replace(true);
+            }
+            _ = signals.next() => drop(context.is_handing_back.send_replace(true)),
+        }
+    }
 }
 
 /// The queue says when there may be a session; it is looked at now and then anyway, for sessions whose
@@ -236,6 +318,29 @@ async fn wait_for_work(context: &WorkerContext, pause: Duration) {
     tokio::select! {
         () = tokio::time::sleep(pause) => {}
         () = context.wake.notified() => {}
+    }
+}
+
+async fn claim_next(
+    context: Arc<WorkerContext>,
+    pause: Duration,
+) -> Result<Option<ClaimedRow>, StoreError> {
+    wait_for_work(&context, pause).await;
+    let _claiming = context.claiming.lock().await;
+    let claimed = try_claim(&context).await?;
+    if let Some(claimed) = &claimed {
+        context.add_session(claimed);
+    }
+    Ok(claimed)
+}
+
+type ClaimTask = tokio::task::JoinHandle<Result<Option<ClaimedRow>, StoreError>>;
+
+/// Waits for the claim that is under way, if one is.
+async fn wait_for_claim(claim: &mut Option<ClaimTask>) -> Result<Option<ClaimedRow>, StoreError> {
+    match claim {
+        Some(claim) => claim.await.unwrap_or(Ok(None)),
+        None => std::future::pending().await,
     }
 }
 
@@ -260,12 +365,20 @@ async fn renew_lease(
         let began = monotonic::now();
         let call = store.renew_worker(id, lease, *drains.borrow());
         match tokio::time::timeout(lease / 3, call).await {
-            Ok(Ok(Some(held))) => {
+            Ok(Ok(Some(RenewedLease { held, schema }))) => {
                 renewals.renewed(began);
                 for session in held.iter().filter(|session| session.is_cancelled) {
                     context.notify_control(&session.id);
                 }
-                context.held.send_replace(HeldSessions { asked_at: began, sessions: held });
+                if schema > SCHEMA_VERSION {
+                    context.is_outdated.send_replace(true);
+                }
+                let sessions = held.clone();
+                context.held.send_replace(HeldSessions { asked_at: began, sessions });
+                let giving_back = context.give_back_unknown(&held);
+                if tokio::time::timeout(lease / 6, giving_back).await.is_err() {
+                    report_line("sessions cannot be given back: the database does not answer");
+                }
                 pause = lease / 3;
             }
             // The row was removed: nothing is ours any more.
@@ -294,11 +407,14 @@ async fn renew_lease(
 /// Hears of new work from the database. Without it everything goes on, by polling.
 async fn listen(context: Arc<WorkerContext>) {
     loop {
-        if let Ok(mut listener) = PgListener::connect_with(&context.store.pool).await
-            && listener.listen_all(["windlass_queue", "windlass_control"]).await.is_ok()
+        if let Ok(mut listener) =
+            context.store.pool.listen(&["windlass_queue", "windlass_control"]).await
         {
             context.notify_all();
-            while let Ok(Some(heard)) = listener.try_recv().await {
+            // A connection that has gone dead says nothing either: now and then a new one is made.
+            while let Ok(Ok(Some(heard))) =
+                tokio::time::timeout(LISTEN_SILENCE, listener.try_recv()).await
+            {
                 match heard.channel() {
                     "windlass_queue" => context.wake.notify_one(),
                     _ => context.notify_control(heard.payload()),
@@ -357,5 +473,8 @@ const CONNECTIONS_MAX: u32 = 64;
 const REPORT_INTERVAL: Duration = Duration::from_secs(60);
 const CLAIM_POLL: Duration = Duration::from_secs(1);
 const CLAIM_POLL_MAX: Duration = Duration::from_secs(10);
+/// As good as for ever; the store knows who holds what.
+const OUTDATED_DRAIN: Duration = Duration::from_secs(30 * 24 * 3600);
+const LISTEN_SILENCE: Duration = Duration::from_secs(60);
 const LISTEN_PAUSE: Duration = Duration::from_secs(5);
 const LEAVE_WAIT: Duration = Duration::from_secs(5);

@@ -36,6 +36,25 @@ pub(crate) fn reap_children() {
     while let Ok(Some(_)) = waitpid(None, WaitOptions::NOHANG) {}
 }
 
+/// Was this process started by that one, by way of others or at once?
+pub(crate) fn is_descendant(pid: u32, root: u32) -> bool {
+    let mut pid = pid;
+    for _ in 0..DEPTH_MAX {
+        let Some(parent) = read_parent(pid) else { return false };
+        if parent == root {
+            return true;
+        }
+        pid = parent;
+    }
+    false
+}
+
+fn read_parent(pid: u32) -> Option<u32> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let (_, rest) = stat.rsplit_once(')')?;
+    rest.split_whitespace().nth(1)?.parse().ok()
+}
+
 /// When a process began, in ticks since the machine was started: with its id, its identity.
 pub(crate) fn read_start_time(pid: u32) -> Option<u64> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
@@ -72,4 +91,6 @@ fn find_descendants(root: u32) -> Vec<u32> {
 
 /// More than a tree that only dies needs; one that forks faster than it is killed is given up.
 const ROUNDS_MAX: usize = 200;
+/// Between a guard and the process of its session there are few.
+const DEPTH_MAX: usize = 16;
 const ROUND_PAUSE: std::time::Duration = std::time::Duration::from_millis(10);

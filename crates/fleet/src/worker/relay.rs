@@ -15,7 +15,8 @@ use super::claimed_session::SessionClaim;
 use super::guard::GUARD_GREETING;
 use super::handover::HandoverWorkspace;
 use super::lease_clock::LeaseClock;
-use crate::store::{AppendRequest, StoreError};
+use super::process_tree;
+use crate::store::{AppendRequest, MAIN_FILE, PATCH_BLOB, StoreError};
 
 /// The socket of one session.
 pub(crate) struct SessionSocket {
@@ -30,27 +31,39 @@ impl SessionSocket {
         Ok(Self { listener: UnixListener::bind(path)?, path: path.to_owned() })
     }
 
-    /// Waits for the connection that begins with this greeting.
-    async fn accept(&self, greeting: &str) -> std::io::Result<UnixStream> {
+    /// Waits for the connection that begins with this greeting. A program of another session that
+    /// connects is shown the door.
+    async fn accept(
+        &self,
+        greeting: &str,
+        is_peer: impl Fn(u32) -> bool,
+    ) -> std::io::Result<UnixStream> {
         let accept = async {
-            let (mut stream, _) = self.listener.accept().await?;
-            let mut line = vec![0; greeting.len()];
-            stream.read_exact(&mut line).await?;
-            match line == greeting.as_bytes() {
-                true => Ok(stream),
-                false => Err(std::io::Error::other("it does not begin as it should")),
+            loop {
+                let (mut stream, _) = self.listener.accept().await?;
+                let peer = stream.peer_cred()?.pid().and_then(|pid| u32::try_from(pid).ok());
+                if !peer.is_some_and(&is_peer) {
+                    continue;
+                }
+                let mut line = vec![0; greeting.len()];
+                stream.read_exact(&mut line).await?;
+                return match line == greeting.as_bytes() {
+                    true => Ok(stream),
+                    false => Err(std::io::Error::other("it does not begin as it should")),
+                };
             }
         };
         tokio::time::timeout(CONNECT_WAIT, accept).await.map_err(std::io::Error::other)?
     }
 
-    pub(crate) async fn accept_guard(&self) -> std::io::Result<UnixStream> {
-        self.accept(GUARD_GREETING).await
+    pub(crate) async fn accept_guard(&self, guard: u32) -> std::io::Result<UnixStream> {
+        self.accept(GUARD_GREETING, |peer| peer == guard).await
     }
 
     /// The last connection: nobody else can connect afterwards.
-    pub(crate) async fn accept_journal(self) -> std::io::Result<UnixStream> {
-        let stream = self.accept(RELAY_GREETING).await?;
+    pub(crate) async fn accept_journal(self, guard: u32) -> std::io::Result<UnixStream> {
+        let is_below = |peer| process_tree::is_descendant(peer, guard);
+        let stream = self.accept(RELAY_GREETING, is_below).await?;
         drop(self);
         Ok(stream)
     }
@@ -159,6 +172,9 @@ impl JournalRelay {
             // over then never has a record without its files.
             self.keep_files().await?;
         }
+        if summary.has_run_end && file == MAIN_FILE {
+            self.keep_patch().await?;
+        }
         let claim = self.claim.clone();
         let request = AppendRequest {
             session: &claim.id,
@@ -173,25 +189,39 @@ impl JournalRelay {
         Ok(length)
     }
 
+    /// Asks the workspace off the runtime. Nothing when there is nothing new, or when it cannot be
+    /// looked at: that must not end the session.
+    async fn ask_workspace<T: Send + 'static>(
+        &mut self,
+        question: impl FnOnce(&mut HandoverWorkspace) -> Result<Option<T>, String> + Send + 'static,
+    ) -> Option<T> {
+        let mut workspace = self.workspace.take()?;
+        let asked = tokio::task::spawn_blocking(move || {
+            let answer = question(&mut workspace);
+            (workspace, answer)
+        });
+        let (workspace, answer) = asked.await.ok()?;
+        self.workspace = Some(workspace);
+        answer.unwrap_or_else(|words| {
+            self.claim.report(&format!("files are not handed over: {words}"));
+            None
+        })
+    }
+
+    /// What came of the run, for those who want it as a patch.
+    async fn keep_patch(&mut self) -> Result<(), StoreError> {
+        let claim = self.claim.clone();
+        if let Some(patch) = self.ask_workspace(HandoverWorkspace::render_patch).await {
+            self.retry(|| claim.put_blob(PATCH_BLOB, patch.as_bytes())).await?;
+        }
+        Ok(())
+    }
+
     /// Puts what changed in the working directory and new long outputs into the store.
     async fn keep_files(&mut self) -> Result<(), StoreError> {
         let claim = self.claim.clone();
-        if let Some(mut workspace) = self.workspace.take() {
-            let packed = tokio::task::spawn_blocking(move || {
-                let packed = workspace.pack_changes();
-                (workspace, packed)
-            });
-            if let Ok((workspace, packed)) = packed.await {
-                self.workspace = Some(workspace);
-                match packed {
-                    Ok(Some(pack)) => {
-                        self.retry(|| claim.put_pack(&pack)).await?;
-                    }
-                    Ok(None) => {}
-                    // A directory that cannot be looked at must not end the session.
-                    Err(words) => claim.report(&format!("files are not handed over: {words}")),
-                }
-            }
+        if let Some(pack) = self.ask_workspace(HandoverWorkspace::pack_changes).await {
+            self.retry(|| claim.put_pack(&pack)).await?;
         }
         for (name, bytes) in self.read_new_spills() {
             let blob = format!("spill.{name}");

@@ -2,6 +2,7 @@
 //! streams as any client drives it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,8 +19,10 @@ use super::claimed_session::{SessionClaim, SessionFolders};
 use super::handover::HandoverWorkspace;
 use super::process_tree;
 use super::relay::{JournalRelay, RelayEnd, SessionSocket, send_deadlines};
+use super::running_calls::RunningCalls;
 use crate::session_spec::SessionSpec;
 use crate::store::SessionInbox;
+use crate::tenant_policy::TenantPolicy;
 
 /// How a process ended.
 #[derive(Debug)]
@@ -29,6 +32,8 @@ pub(crate) enum ProcessEnd {
     Cancelled,
     /// The worker drains: another one goes on.
     HandedBack,
+    /// Its provider wants to be left alone for this long.
+    RateLimited(Duration),
     /// The claim is gone.
     Lost,
     /// Without a result, for this reason.
@@ -45,7 +50,11 @@ pub(crate) struct SessionProcess {
     deadlines: Option<AbortedOnDrop>,
     relay: JoinHandle<RelayEnd>,
     control: Arc<Notify>,
+    policy: TenantPolicy,
     sent: BTreeSet<String>,
+    /// Messages that were sent and have no result yet.
+    unanswered: BTreeSet<String>,
+    running_calls: RunningCalls,
     /// The input of calls that are asked about.
     asked_inputs: BTreeMap<String, Value>,
     result: Option<Value>,
@@ -57,56 +66,35 @@ impl SessionProcess {
         context: &Arc<WorkerContext>,
         claim: &SessionClaim,
         folders: &SessionFolders,
-        spec: &SessionSpec,
-        workspace: HandoverWorkspace,
-        continues_run: bool,
+        plan: ProcessPlan<'_>,
     ) -> Result<Self, String> {
         let words = |error: std::io::Error| format!("its process: {error}");
-        let socket_path = context.sockets.join(format!("{}.{}", claim.id, claim.epoch));
-        let socket = SessionSocket::bind(&socket_path).map_err(words)?;
-        let own = std::env::current_exe().map_err(words)?;
-        let mut command = Command::new(own);
-        command.arg("guard").arg("--socket").arg(&socket_path).arg("--");
-        command.arg(&context.options.windlass);
-        command.args(["-p", "--verbose", "--input-format=stream-json"]);
-        command.args(["--output-format=stream-json", "--journal"]).arg(&folders.journal);
-        command.arg("--journal-relay").arg(&socket_path).arg(format!("--session-id={}", claim.id));
-        if continues_run {
-            command.arg("--continue-run");
-        }
-        command.arg(match context.options.is_unsandboxed {
-            true => "--sandbox=auto",
-            false => "--sandbox=required",
-        });
-        command.args(spec.to_flags());
+        let socket = SessionSocket::bind(&socket_path(context, claim)).map_err(words)?;
+        let mut command = build_command(context, claim, folders, &plan).map_err(words)?;
+        let ProcessPlan { policy, workspace, .. } = plan;
         let mut child = command
             .current_dir(&folders.workspace)
             .env("XDG_STATE_HOME", &folders.state)
             .env("TMPDIR", &folders.temporary)
-            // Tools of a session must not reach the store.
-            .env_remove("WINDLASS_STORE")
-            .env_remove("WINDLASS_TOKEN")
-            .env_remove("PGPASSWORD")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .process_group(0)
             .spawn()
             .map_err(words)?;
-        if let Some(pid) = child.id() {
-            let started = process_tree::read_start_time(pid).unwrap_or_default();
-            std::fs::write(&folders.guard_file, format!("{pid} {started}")).map_err(words)?;
-        }
+        let pid = child.id().ok_or("its process ended before it began")?;
+        let started = process_tree::read_start_time(pid).unwrap_or_default();
+        std::fs::write(&folders.guard_file, format!("{pid} {started}")).map_err(words)?;
         let streams = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (Some(stdin), Some(stdout), Some(stderr)) = streams else {
             return Err("its process has no streams".to_owned());
         };
         let stderr = tokio::spawn(read_tail(stderr));
-        let guard = socket.accept_guard().await.map_err(words)?;
+        let guard = socket.accept_guard(pid).await.map_err(words)?;
         let deadlines = tokio::spawn(send_deadlines(guard, context.lease.clone()));
         let deadlines = Some(AbortedOnDrop(deadlines));
         let journal = tokio::select! {
-            journal = socket.accept_journal() => journal,
+            journal = socket.accept_journal(pid) => journal,
             _ = child.wait() => {
                 let tail = stderr.await.unwrap_or_default();
                 return Err(last_line(&tail, "it ended before it began"));
@@ -129,7 +117,10 @@ impl SessionProcess {
             deadlines,
             relay,
             control: context.control_of(&claim.id),
+            policy: policy.clone(),
             sent: BTreeSet::new(),
+            unanswered: BTreeSet::new(),
+            running_calls: RunningCalls::default(),
             asked_inputs: BTreeMap::new(),
             result: None,
             cancelled_at: None,
@@ -137,8 +128,13 @@ impl SessionProcess {
     }
 
     pub(crate) async fn run(mut self, context: &WorkerContext) -> ProcessEnd {
-        let end = self.run_until_end(context).await;
-        context.forget_control(&self.claim.id);
+        let claim = self.claim.clone();
+        // Whatever it waits for, a database that does not answer included: with the claim it is over.
+        let end = tokio::select! {
+            end = self.run_until_end(context) => end,
+            () = context.wait_for_loss(&claim) => ProcessEnd::Lost,
+            () = context.wait_for_handback() => ProcessEnd::HandedBack,
+        };
         drop(self.stdin.take());
         if !matches!(end, ProcessEnd::Result(_)) {
             drop(self.deadlines.take());
@@ -182,23 +178,29 @@ impl SessionProcess {
             tokio::select! {
                 read = read_line(&mut self.stdout, &mut line) => match read {
                     Some(()) => {
-                        let frame = std::mem::take(&mut line);
+                        let bytes = std::mem::take(&mut line);
+                        let Ok(frame) = serde_json::from_slice::<Value>(&bytes) else { continue };
+                        self.running_calls.follow(&frame);
                         if !self.take_frame(&frame).await {
                             return ProcessEnd::Lost;
+                        }
+                        if let Some(wait) = read_rate_limit(&frame)
+                            && self.running_calls.is_idle()
+                        {
+                            return ProcessEnd::RateLimited(wait);
                         }
                     }
                     None if self.cancelled_at.is_some() => return ProcessEnd::Cancelled,
                     None if context.lease.is_over() => return ProcessEnd::Lost,
                     None => return match self.result.take() {
-                        Some(result) => ProcessEnd::Result(result),
-                        None => ProcessEnd::Crashed(String::new()),
+                        // A result of an earlier message says nothing about the last.
+                        Some(result) if self.unanswered.is_empty() => ProcessEnd::Result(result),
+                        Some(_) | None => ProcessEnd::Crashed(String::new()),
                     },
                 },
                 () = self.control.notified() => self.deliver_inbox().await,
                 _ = poll.tick() => self.deliver_inbox().await,
                 () = sleep_until(cancel_end) => return ProcessEnd::Cancelled,
-                () = context.wait_for_loss(&self.claim) => return ProcessEnd::Lost,
-                () = context.wait_for_handback() => return ProcessEnd::HandedBack,
             }
         }
     }
@@ -223,12 +225,17 @@ impl SessionProcess {
             if !self.sent.insert(message.uuid.clone()) || self.stdin.is_none() {
                 continue;
             }
-            let frame = json!({ "type": "user", "uuid": message.uuid, "session_id": self.claim.id,
-                "parent_tool_use_id": null,
+            let mut frame = json!({ "type": "user", "uuid": message.uuid,
+                "session_id": self.claim.id, "parent_tool_use_id": null,
                 "message": { "role": "user", "content": message.content } });
-            // The result before it is not what comes of it.
-            self.result = None;
+            self.unanswered.insert(message.uuid.clone());
             self.add_event(&frame).await;
+            if let Some(fields) = frame.as_object_mut() {
+                // Stands in the result again.
+                fields.insert("origin".to_owned(), json!({ MESSAGE_ORIGIN: message.uuid }));
+                let is_plain = self.policy.takes_as_it_is(&message.content);
+                fields.insert("client_composed".to_owned(), json!(is_plain));
+            }
             self.send(&frame).await;
         }
         for answer in answers {
@@ -248,30 +255,41 @@ impl SessionProcess {
     }
 
     /// Takes a frame of the process. Says whether the claim still holds, as far as is known.
-    async fn take_frame(&mut self, bytes: &[u8]) -> bool {
-        let Ok(frame) = serde_json::from_slice::<Value>(bytes) else { return true };
+    async fn take_frame(&mut self, frame: &Value) -> bool {
         let request = frame.get("request_id").and_then(Value::as_str).map(str::to_owned);
         match frame.get("type").and_then(Value::as_str) {
             Some("control_request") => {
                 let request = request.unwrap_or_default();
                 self.ask(&request, frame.get("request").unwrap_or(&Value::Null)).await;
-                self.add_event(&frame).await
+                self.add_event(frame).await
             }
             Some("control_cancel_request") => {
                 if let Some(request) = request {
                     let _ = self.claim.store.remove_question(&self.claim.id, &request).await;
                 }
-                self.add_event(&frame).await
+                self.add_event(frame).await
             }
             Some("control_response" | "keep_alive" | "stream_event") => true,
             Some("result") => {
-                let is_held = self.add_event(&frame).await;
-                self.result = Some(frame);
-                self.close_if_done().await;
+                let is_held = self.add_event(frame).await;
+                self.take_result(frame.clone()).await;
                 is_held
             }
-            _ => self.add_event(&frame).await,
+            _ => self.add_event(frame).await,
         }
+    }
+
+    async fn take_result(&mut self, frame: Value) {
+        let message = frame.get("origin").and_then(|origin| origin.get(MESSAGE_ORIGIN)?.as_str());
+        if let Some(message) = message {
+            self.unanswered.remove(message);
+            // What is answered without a model stands in no record that would say so. Not told, it is
+            // answered once more.
+            let SessionClaim { store, id, epoch, worker, .. } = &self.claim;
+            let _ = store.take_message(id, *epoch, worker, message).await;
+        }
+        self.result = Some(frame);
+        self.close_if_done().await;
     }
 
     async fn ask(&mut self, request: &str, body: &Value) {
@@ -326,6 +344,72 @@ impl SessionProcess {
         }
         true
     }
+}
+
+/// What a process is started for.
+pub(crate) struct ProcessPlan<'a> {
+    pub(crate) spec: &'a SessionSpec,
+    pub(crate) policy: &'a TenantPolicy,
+    pub(crate) workspace: HandoverWorkspace,
+    pub(crate) continues_run: bool,
+}
+
+/// The guard, and below it the ordinary command with a relay for its journal.
+fn build_command(
+    context: &WorkerContext,
+    claim: &SessionClaim,
+    folders: &SessionFolders,
+    plan: &ProcessPlan<'_>,
+) -> std::io::Result<Command> {
+    let socket_path = socket_path(context, claim);
+    let mut command = Command::new(std::env::current_exe()?);
+    command.arg("guard").arg("--socket").arg(&socket_path).arg("--");
+    command.arg(&context.options.windlass);
+    command.args(["-p", "--verbose", "--input-format=stream-json"]);
+    command.args(["--output-format=stream-json", "--journal"]).arg(&folders.journal);
+    command.arg("--journal-relay").arg(&socket_path).arg(format!("--session-id={}", claim.id));
+    if plan.continues_run {
+        command.arg("--continue-run");
+    }
+    command.arg(match context.options.is_unsandboxed {
+        true => "--sandbox=auto",
+        false => "--sandbox=required",
+    });
+    command.arg("--settings").arg(fence_settings(context, folders).to_string());
+    command.args(plan.spec.to_flags());
+    // Tools of a session must not reach the store.
+    for name in ["WINDLASS_STORE", "WINDLASS_TOKEN"] {
+        command.env_remove(name);
+    }
+    for (name, _) in std::env::vars_os().filter(|(name, _)| is_database_variable(name)) {
+        command.env_remove(name);
+    }
+    Ok(command)
+}
+
+fn socket_path(context: &WorkerContext, claim: &SessionClaim) -> PathBuf {
+    context.sockets.join(format!("{}.{}", claim.id, claim.epoch))
+}
+
+/// Commands of a session see nothing of the worker's other sessions, its repositories and its sockets.
+fn fence_settings(context: &WorkerContext, folders: &SessionFolders) -> Value {
+    json!({ "sandbox": { "filesystem": {
+        "denyRead": [context.options.directory, context.sockets, "~/.pgpass"],
+        "allowRead": [folders.root],
+    } } })
+}
+
+/// How long a provider wants to be left alone, if that is longer than a session should hold a worker for.
+fn read_rate_limit(frame: &Value) -> Option<Duration> {
+    let is_limit = frame.get("subtype").and_then(Value::as_str) == Some("api_retry")
+        && frame.get("error_status").and_then(Value::as_u64) == Some(429);
+    let wait = frame.get("retry_delay_ms").and_then(Value::as_u64).map(Duration::from_millis);
+    wait.filter(|wait| is_limit && *wait >= RATE_LIMIT_MIN).map(|wait| wait.min(RATE_LIMIT_MAX))
+}
+
+/// Variables that lead to a database, its password included.
+fn is_database_variable(name: &std::ffi::OsStr) -> bool {
+    name.as_encoded_bytes().starts_with(b"PG")
 }
 
 /// A task that ends with its owner.
@@ -384,10 +468,15 @@ async fn sleep_until(at: Option<Instant>) {
     }
 }
 
+/// In the origin of a message: its own id.
+const MESSAGE_ORIGIN: &str = "fleet_message";
 /// How long a guard may take to end everything.
 const GUARD_END_WAIT: Duration = Duration::from_secs(10);
 /// How long a cancelled session may take to end by itself.
 const CANCEL_WAIT: Duration = Duration::from_secs(10);
+/// Shorter waits cost less than to end a process and start it anew.
+const RATE_LIMIT_MIN: Duration = Duration::from_secs(10);
+const RATE_LIMIT_MAX: Duration = Duration::from_secs(3600);
 const INBOX_POLL: Duration = Duration::from_secs(10);
 const SEND_WAIT: Duration = Duration::from_secs(30);
 const FRAME_BYTES_MAX: usize = 64 << 20;

@@ -2,9 +2,11 @@
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
-use windlass_rehearsal::{Script, ScriptedAnswer};
+use windlass_rehearsal::{Script, ScriptedAnswer, ScriptedFault};
 
-use crate::fixture::{TestFleet, is_running, until};
+use crate::fixture::{TestFleet, TestProcess, is_running, run_git, until};
+use crate::gateway::{call, printed, token};
+use crate::link::TestLink;
 
 /// A script whose first tool writes down that it began, then hangs; and that goes on when it is told
 /// that the outcome is not known.
@@ -69,6 +71,210 @@ fn a_worker_that_is_frozen_past_its_lease_does_nothing_more() {
     assert_eq!(fleet.read_effects().lines().count(), 1, "the tool ran once");
 }
 
+/// A worker, the only one, is cut off for longer than its lease and comes back. What it lost meanwhile goes
+/// back into the queue, and it goes on with it itself.
+#[test]
+fn a_worker_that_was_away_gives_back_what_it_lost() {
+    let Some(fleet) = TestFleet::start(hanging_script()) else { return };
+    let link = TestLink::start(fleet.postgres.port());
+    let url = fleet.postgres.url_through(link.address());
+    let mut worker = fleet.start_worker("one", &["--lease", "2", "--store", &url]);
+    let session = fleet.submit(1, &format!("hang {}", fleet.effects().display()));
+    until("the tool begins", || fleet.read_effects().ends_with('\n'));
+    let tool = fleet.effects().display().to_string();
+    link.hold(true);
+    until("the tool is ended by its guard", || !is_running(&tool));
+    fleet.postgres.wait_for("select lease_until < now() from windlass.workers", "t");
+    worker.wait_for_line("lost to another worker");
+    assert_eq!(fleet.postgres.query("select state from windlass.sessions"), "running");
+    link.hold(false);
+    fleet.wait_for_state(&session, "done");
+    assert_eq!(fleet.read_effects().lines().count(), 1, "the tool ran once");
+    let row = fleet.postgres.query("select result from windlass.sessions");
+    assert!(row.contains("It is not known."), "{row}");
+}
+
+/// F4: a database that takes connections and never answers. The session is ended with its lease, a worker
+/// that is told to end does, and a gateway says that it cannot answer.
+#[test]
+fn a_database_that_never_answers_holds_up_nobody() {
+    let Some(fleet) = TestFleet::start(hanging_script()) else { return };
+    let link = TestLink::start(fleet.postgres.port());
+    let url = fleet.postgres.url_through(link.address());
+    let mut worker = fleet.start_worker("one", &["--lease", "4", "--store", &url]);
+    let mut gateway = fleet.command(&["serve", "--listen", "127.0.0.1:0", "--store", &url]);
+    let mut gateway = TestProcess::start(&mut gateway);
+    let line = gateway.wait_for_line("serving at ");
+    let address = line.split_once("serving at ").unwrap().1.to_owned();
+    fleet.submit(1, &format!("hang {}", fleet.effects().display()));
+    until("the tool begins", || fleet.read_effects().ends_with('\n'));
+    link.hold(true);
+    worker.signal(Signal::TERM);
+    let (status, answer) = call(&address, "GET /v1/health HTTP/1.1", "");
+    assert!(status == 503 && answer.contains("try again"), "{status} {answer}");
+    assert_eq!(worker.wait(), Some(143));
+    assert!(!is_running(&fleet.effects().display().to_string()));
+    // It answers whether it is there, and then no more in the middle of a query.
+    let watch = token(&fleet, "wes", "team", "watch");
+    link.hold_at("windlass.tokens");
+    let list = format!("GET /v1/sessions HTTP/1.1\r\nAuthorization: Bearer {watch}");
+    let (status, answer) = call(&address, &list, "");
+    assert!(status == 503 && answer.contains("try again"), "{status} {answer}");
+    gateway.signal(Signal::TERM);
+    assert_eq!(gateway.wait(), Some(143));
+}
+
+/// What is answered without a model stands in no record. The message is taken all the same, and the session
+/// ends as any other.
+#[test]
+fn a_message_answered_without_a_model_ends_like_any_other() {
+    let script = Script::new().answer(ScriptedAnswer::text("Fine.").when("good").repeat(0));
+    let Some(fleet) = TestFleet::start(script) else { return };
+    let _worker = fleet.start_worker("one", &["--capacity", "1"]);
+    let session = fleet.submit(1, "/cost");
+    fleet.wait_for_state(&session, "done");
+    let next = fleet.submit(2, "good");
+    fleet.wait_for_state(&next, "done");
+    fleet.add_message(&next, 3, "/cost");
+    let open = "select count(*) from windlass.messages where not is_taken";
+    fleet.postgres.wait_for(open, "0");
+    fleet.wait_for_state(&next, "done");
+    let results = "select count(*) from windlass.events where frame like '%\"type\":\"result\"%'";
+    assert_eq!(fleet.postgres.query(results), "3", "each was answered once");
+}
+
+/// A process that dies while it works on a second message is not done with the result of the first.
+#[test]
+fn a_crash_after_a_second_message_is_no_end() {
+    let wait =
+        "echo begun >> {{word}}; while [ ! -e {{word}}.go ]; do sleep 0.05; done; echo let-go";
+    let script = Script::new()
+        .answer(ScriptedAnswer::call("Bash", json!({ "command": wait })).when("alpha "))
+        .answer(ScriptedAnswer::text("Alpha is done.").when_result("let-go"))
+        .answer(
+            ScriptedAnswer::call(
+                "Bash",
+                json!({ "command": "echo second >> {{word}}; sleep 300" }),
+            )
+            .when("beta "),
+        )
+        .answer(ScriptedAnswer::text("It is not known.").when_result("nknown"));
+    let Some(fleet) = TestFleet::start(script) else { return };
+    let _worker = fleet.start_worker("one", &[]);
+    // A number of its own: processes are looked for by it.
+    let effects = fleet.effects().display().to_string();
+    let session = fleet.submit(707_707, &format!("alpha {effects}"));
+    until("the first tool begins", || fleet.read_effects() == "begun\n");
+    fleet.add_message(&session, 3, &format!("beta {effects}"));
+    let sent = "select count(*) from windlass.events where frame like '%beta %'";
+    fleet.postgres.wait_for(sent, "1");
+    std::fs::write(fleet.effects().with_extension("go"), "").unwrap();
+    until("the second tool begins", || fleet.read_effects().contains("second\n"));
+    kill_session_process(&session);
+    fleet.wait_for_state(&session, "done");
+    let result = fleet.postgres.query("select result from windlass.sessions");
+    assert!(result.contains("It is not known."), "{result}");
+    assert_eq!(fleet.read_effects(), "begun\nsecond\n");
+}
+
+/// A provider that limits the rate: the session waits in the queue instead of holding its worker, other
+/// sessions of the same provider wait with it, and all go on afterwards.
+#[test]
+fn a_rate_limit_is_waited_for_in_the_queue_and_by_all() {
+    let limit = ScriptedFault::refuse_for(429, 600);
+    let script = Script::new()
+        .answer(ScriptedAnswer::from_fault(limit).when("first"))
+        .answer(ScriptedAnswer::text("Fine.").repeat(0));
+    let Some(fleet) = TestFleet::start(script) else { return };
+    let _worker = fleet.start_worker("one", &["--capacity", "2"]);
+    let first = fleet.submit(1, "the first");
+    let waits = "select count(*) from windlass.sessions where state = 'queued' and worker is null \
+        and wake_at > now() + interval '500 seconds' and reason like '%limits the rate%'";
+    fleet.postgres.wait_for(waits, "1");
+    let asked = fleet.model.request_count();
+    let second = fleet.submit(2, "the second");
+    // A worker that looked and took nothing has said so twice by then.
+    let workers = "select count(distinct lease_until) from windlass.workers";
+    let mut leases = std::collections::BTreeSet::new();
+    until("the worker lives on", || {
+        leases.insert(fleet.postgres.query("select lease_until from windlass.workers"));
+        leases.len() > 2
+    });
+    assert_eq!(fleet.postgres.query(workers), "1");
+    let claims = "select epoch, state from windlass.sessions order by id";
+    assert_eq!(fleet.postgres.query(claims), "1|queued\n0|queued");
+    assert_eq!(fleet.model.request_count(), asked, "nobody asks before");
+    fleet.postgres.query("update windlass.back_offs set until = now()");
+    fleet.postgres.query("update windlass.sessions set wake_at = now()");
+    for session in [first, second] {
+        fleet.wait_for_state(&session, "done");
+    }
+    let prompts = "select count(*) from windlass.events where frame like '%the first%'";
+    assert_eq!(fleet.postgres.query(prompts), "1");
+}
+
+/// Money: a session that goes on with message after message stays within its own budget, and within what
+/// its tenant reserved for it.
+#[test]
+fn a_session_that_goes_on_stays_within_its_budget() {
+    let script = Script::new().answer(ScriptedAnswer::text("Fine.").repeat(0));
+    let Some(fleet) = TestFleet::start(script) else { return };
+    printed(&fleet.run(&["store", "tenant", "poor", "--budget-usd", "0.05"]));
+    let _worker = fleet.start_worker("one", &[]);
+    let (_gateway, url) = fleet.start_gateway();
+    let submitter = token(&fleet, "sam", "poor", "submit");
+    let post = |path: &str, body: serde_json::Value| {
+        let head = format!("POST {path} HTTP/1.1\r\nAuthorization: Bearer {submitter}");
+        let (status, answer) = call(&url, &head, &body.to_string());
+        assert!(status < 300, "{answer}");
+        let answer: serde_json::Value = serde_json::from_str(&answer).unwrap();
+        answer["id"].as_str().unwrap().to_owned()
+    };
+    let spec = json!({ "max_budget_usd": 0.05 });
+    let session = post("/v1/sessions", json!({ "prompt": "go on", "spec": spec }));
+    let state = "select state in ('queued', 'running') from windlass.sessions";
+    for _ in 0..12 {
+        fleet.postgres.wait_for(state, "f");
+        post(&format!("/v1/sessions/{session}/messages"), json!({ "content": "go on" }));
+    }
+    fleet.postgres.wait_for(state, "f");
+    let sums = "select spent_micro <= 50000, reserved_micro, spent_micro from windlass.tenants \
+        where id = 'poor'";
+    let sums = fleet.postgres.query(sums);
+    assert!(sums.starts_with("t|0|"), "{sums}");
+    assert!(fleet.model.request_count() > 2, "{sums}");
+}
+
+/// F9: the store is migrated while a worker of the version before runs. It finishes what it has and takes
+/// nothing new; a worker of the right version does.
+#[test]
+fn a_worker_of_another_schema_finishes_and_takes_nothing_new() {
+    let step = "while [ ! -e {{word}} ]; do sleep 0.05; done; echo let-go";
+    let script = Script::new()
+        .answer(ScriptedAnswer::call("Bash", json!({ "command": step })).when("wait for "))
+        .answer(ScriptedAnswer::text("Let go.").when_result("let-go"))
+        .answer(ScriptedAnswer::text("Fine.").when("good"));
+    let Some(fleet) = TestFleet::start(script) else { return };
+    let mut old = fleet.start_worker("one", &["--lease", "3"]);
+    let first = fleet.submit(1, &format!("wait for {}", fleet.effects().display()));
+    fleet.wait_for_state(&first, "running");
+    fleet.postgres.query("update windlass.store set version = version + 1");
+    old.wait_for_line("the store was migrated");
+    fleet.postgres.query("update windlass.store set version = version - 1");
+    let second = fleet.submit(2, "good");
+    fleet.postgres.query("update windlass.store set version = version + 1");
+    std::fs::write(fleet.effects(), "").unwrap();
+    fleet.wait_for_state(&first, "done");
+    assert_eq!(old.wait(), Some(1));
+    assert_eq!(
+        fleet.postgres.query("select state from windlass.sessions order by id"),
+        "done\nqueued"
+    );
+    fleet.postgres.query("update windlass.store set version = version - 1");
+    let _new = fleet.start_worker("two", &[]);
+    fleet.wait_for_state(&second, "done");
+}
+
 /// F4: the database is restarted in the middle of a session. It waits and goes on; nothing is done twice.
 #[test]
 fn a_restart_of_the_database_is_waited_for() {
@@ -88,6 +294,71 @@ fn a_restart_of_the_database_is_waited_for() {
     assert_eq!(fleet.read_effects(), "begun\n");
     let row = fleet.postgres.query("select attempts, epoch, result from windlass.sessions");
     assert!(row.starts_with("0|1|") && row.contains("Done after all."), "{row}");
+}
+
+/// F4: connections break again and again, in the middle of commits too: what was kept without our knowing
+/// is not kept twice, and the journal is whole.
+#[test]
+fn connections_that_break_lose_nothing_and_do_nothing_twice() {
+    const STEPS: usize = 6;
+    // Below the home of the fixture, whose path no script knows.
+    let step = |number: usize| format!("echo {number} >> $HOME/../effects/log; echo step-{number}");
+    let mut script = Script::new();
+    let first = json!({ "command": step(1) });
+    script = script.answer(ScriptedAnswer::call("Bash", first).when("count"));
+    for number in 2..=STEPS {
+        let next = json!({ "command": step(number) });
+        let answer = ScriptedAnswer::call("Bash", next);
+        script = script.answer(answer.when_result(format!("step-{}", number - 1)));
+    }
+    script = script.answer(ScriptedAnswer::text("Counted.").when_result(format!("step-{STEPS}")));
+    let Some(fleet) = TestFleet::start(script) else { return };
+    let link = TestLink::start(fleet.postgres.port());
+    let url = fleet.postgres.url_through(link.address());
+    let _worker = fleet.start_worker("one", &["--lease", "30", "--store", &url]);
+    let session = fleet.submit(1, "count");
+    let row = "select state, (select count(*) from windlass.journal) from windlass.sessions";
+    let (mut seen, mut cuts) = (String::new(), 0);
+    until("it is done", || {
+        // Something was kept: nobody who waits for an answer to that gets it now.
+        let now = fleet.postgres.query(row);
+        if now != seen {
+            link.cut();
+            cuts += 1;
+        }
+        seen = now;
+        seen.starts_with("done|")
+    });
+    assert!(cuts > STEPS, "{cuts}");
+    let effects: String = (1..=STEPS).map(|number| format!("{number}\n")).collect();
+    assert_eq!(fleet.read_effects(), effects);
+    let result = fleet.postgres.query("select result from windlass.sessions");
+    assert!(result.contains("Counted."), "{result}");
+    printed(&fleet.run(&["store", "run", &session, "--", "replay"]));
+}
+
+/// F4: a database that may only be read for a while, as after a fail-over.
+#[test]
+fn a_database_that_is_read_only_for_a_while_is_waited_for() {
+    let step = "echo begun >> {{word}}; while [ ! -e {{word}}.go ]; do sleep 0.05; done";
+    let script = Script::new()
+        .answer(ScriptedAnswer::call("Bash", json!({ "command": step })).when("step "))
+        .answer(ScriptedAnswer::text("Done after all.").repeat(0));
+    let Some(fleet) = TestFleet::start(script) else { return };
+    let mut worker = fleet.start_worker("one", &["--lease", "30"]);
+    let session = fleet.submit(1, &format!("step {}", fleet.effects().display()));
+    until("the tool begins", || fleet.read_effects().ends_with('\n'));
+    let set = |value: &str| {
+        fleet.postgres.query(&format!("alter system set default_transaction_read_only = {value}"));
+        fleet.postgres.query("select pg_reload_conf()");
+    };
+    set("on");
+    std::fs::write(fleet.effects().with_extension("go"), "").unwrap();
+    worker.wait_for_line("read-only");
+    set("off");
+    fleet.wait_for_state(&session, "done");
+    assert_eq!(fleet.read_effects(), "begun\n");
+    assert!(fleet.postgres.query("select epoch from windlass.sessions") == "1");
 }
 
 /// F8: a session whose process dies each time is parked, and the others go on.
@@ -214,15 +485,9 @@ fn files_are_handed_over_with_the_session() {
     let repository = fleet.path("repository");
     std::fs::create_dir(&repository).unwrap();
     std::fs::write(repository.join("base.txt"), "base\n").unwrap();
-    for arguments in [
-        vec!["init", "-q", "-b", "trunk"],
-        vec!["add", "base.txt"],
-        vec!["-c", "user.name=t", "-c", "user.email=t@t", "commit", "-q", "-m", "base"],
-    ] {
-        let git =
-            std::process::Command::new("git").args(arguments).current_dir(&repository).status();
-        assert!(git.unwrap().success());
-    }
+    run_git(&repository, &["init", "-q", "-b", "trunk"]);
+    run_git(&repository, &["add", "base.txt"]);
+    run_git(&repository, &["commit", "-q", "-m", "base"]);
     let spec = json!({ "permission_mode": "bypassPermissions", "workspace": {
         "git": format!("file://{}", repository.display()), "commit": "trunk" } });
     let session = fleet.submit_with(3, "begin", &spec.to_string());
@@ -230,13 +495,27 @@ fn files_are_handed_over_with_the_session() {
     let hanging = fleet.path(&format!("one/sessions/{session}/workspace/hanging"));
     until("the second tool hangs", || hanging.exists());
     worker.kill();
+    // The branch moves on meanwhile; the session does not.
+    std::fs::write(repository.join("base.txt"), "moved\n").unwrap();
+    run_git(&repository, &["commit", "-q", "-a", "-m", "moved"]);
     let _second = fleet.start_worker("two", &["--lease", "2"]);
     fleet.wait_for_state(&session, "done");
     let result = fleet.postgres.query("select result from windlass.sessions");
     assert!(result.contains("All there."), "{result}");
+    std::fs::write(repository.join("base.txt"), "base\n").unwrap();
     let told =
         fleet.postgres.query("select frame from windlass.events where frame like '%base.txt%'");
     assert!(told.contains("cannot access 'hanging'") && told.contains("?? made.txt"), "{told}");
+
+    // What it changed is a patch that git takes, whichever host did which part.
+    let patch = fleet
+        .postgres
+        .query("select convert_from(bytes, 'utf8') from windlass.blobs where name = 'patch'");
+    std::fs::write(fleet.path("patch"), format!("{patch}\n")).unwrap();
+    let apply = ["apply", "../patch"];
+    run_git(&repository, &apply);
+    let read = |name: &str| std::fs::read_to_string(repository.join(name)).unwrap();
+    assert_eq!((read("made.txt"), read("base.txt")), ("made\n".into(), "base\nchanged\n".into()));
 }
 
 /// Kills the process of a session, if it has begun to work.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
-use windlass_fleet::store::{FleetStore, NewSession};
+use windlass_fleet::store::{FleetStore, NewSession, TenantChange};
 use windlass_rehearsal::{Rehearsal, RehearsalOptions, Script};
 
 use crate::postgres::{PATIENCE, TestPostgres};
@@ -27,7 +27,8 @@ impl TestFleet {
         migrate(&postgres);
         block_on(async {
             let store = FleetStore::open(&postgres.url(), 1).await.unwrap();
-            store.put_tenant("team", None, None).await.unwrap();
+            let trusted = TenantChange { is_trusted: Some(true), ..TenantChange::default() };
+            store.put_tenant("team", &trusted).await.unwrap();
         });
         let model = Rehearsal::start_blocking(script, RehearsalOptions::default()).unwrap();
         let folder = tempfile::tempdir().unwrap();
@@ -147,6 +148,14 @@ impl TestFleet {
         id
     }
 
+    pub(crate) fn add_message(&self, session: &str, number: u32, content: &str) {
+        let uuid = format!("00000000-0000-4000-9000-{number:012}");
+        block_on(async {
+            let store = FleetStore::open(&self.postgres.url(), 1).await.unwrap();
+            store.add_message(session, &uuid, content, "test").await.unwrap();
+        });
+    }
+
     /// Waits until a session is in this state.
     pub(crate) fn wait_for_state(&self, session: &str, state: &str) {
         let statement = format!("select state from windlass.sessions where id = '{session}'");
@@ -239,6 +248,18 @@ pub(crate) fn find_windlass() -> PathBuf {
         assert!(build.status().unwrap().success());
     }
     beside
+}
+
+/// Git in a repository of the test's own.
+pub(crate) fn run_git(repository: &Path, arguments: &[&str]) {
+    let output = Command::new("git")
+        .args(["-c", "user.name=t", "-c", "user.email=t@t"])
+        .args(arguments)
+        .current_dir(repository)
+        .output()
+        .unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "git {arguments:?}: {errors}");
 }
 
 /// Waits until it holds.

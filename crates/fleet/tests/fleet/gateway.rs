@@ -35,7 +35,7 @@ fn the_description_names_every_route_and_no_other() {
 }
 
 /// One request over a connection of its own: the status and everything behind the headers.
-fn call(url: &str, head: &str, body: &str) -> (u16, String) {
+pub(crate) fn call(url: &str, head: &str, body: &str) -> (u16, String) {
     let address = url.trim_start_matches("http://");
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
@@ -52,12 +52,12 @@ fn call(url: &str, head: &str, body: &str) -> (u16, String) {
     (status, body.to_owned())
 }
 
-fn token(fleet: &TestFleet, name: &str, tenant: &str, role: &str) -> String {
+pub(crate) fn token(fleet: &TestFleet, name: &str, tenant: &str, role: &str) -> String {
     let more = ["store", "token", "add", name, "--tenant", tenant, "--role", role];
     printed(&fleet.run(&more))
 }
 
-fn printed(output: &Output) -> String {
+pub(crate) fn printed(output: &Output) -> String {
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{errors}");
     String::from_utf8_lossy(&output.stdout).trim().to_owned()
@@ -158,6 +158,137 @@ fn watchers_miss_nothing_when_their_gateway_is_killed() {
         assert_eq!(printed(&output), fleet.postgres.query(frames));
     }
     assert!(fleet.postgres.query(frames).contains("Seen to the end."));
+}
+
+/// F3: a hundred watchers, whose gateway is killed, go on at another one.
+#[test]
+fn a_hundred_watchers_go_on_at_another_gateway_and_miss_nothing() {
+    const WATCHERS: usize = 100;
+    let step = "while [ ! -e {{word}} ]; do sleep 0.05; done; echo let-go";
+    let script = Script::new()
+        .answer(ScriptedAnswer::call("Bash", json!({ "command": step })).when("wait for "))
+        .answer(ScriptedAnswer::text("Seen to the end.").when_result("let-go"));
+    let Some(fleet) = TestFleet::start(script) else { return };
+    let _worker = fleet.start_worker("one", &[]);
+    let (first, url) = fleet.start_gateway();
+    let (_second, next_url) = fleet.start_gateway();
+    let watch = token(&fleet, "wes", "team", "watch");
+    let session = fleet.submit(1, &format!("wait for {}", fleet.effects().display()));
+    let calls = "select count(*) from windlass.events where frame like '%tool_use\"%'";
+    fleet.postgres.wait_for(calls, "1");
+    let watchers: Vec<_> = (0..WATCHERS)
+        .map(|_| {
+            let (url, next_url) = (url.clone(), next_url.clone());
+            let head = format!(
+                "GET /v1/sessions/{session}/events HTTP/1.0\r\nAuthorization: Bearer {watch}"
+            );
+            std::thread::spawn(move || {
+                let mut frames = Vec::new();
+                let mut last = 0;
+                for url in [url, next_url] {
+                    let resume = format!("{head}\r\nLast-Event-ID: {last}");
+                    let (_, text) = call(&url, &resume, "");
+                    // What a killed gateway sent half is sent again by the next.
+                    let (whole, _) = text.rsplit_once("\n\n").unwrap_or_default();
+                    for event in whole.split("\n\n").filter_map(|event| event.strip_prefix("id: "))
+                    {
+                        let (id, frame) = event.split_once("\ndata: ").unwrap();
+                        last = id.parse().unwrap();
+                        frames.push(frame.to_owned());
+                    }
+                    if text.contains("event: end") {
+                        return frames.join("\n");
+                    }
+                }
+                panic!("it did not see the end");
+            })
+        })
+        .collect();
+    let admin = token(&fleet, "root", "team", "admin");
+    let metrics = format!("GET /metrics HTTP/1.1\r\nAuthorization: Bearer {admin}");
+    let all = format!("windlass_event_streams_total {WATCHERS}");
+    until("all watch", || call(&url, &metrics, "").1.contains(&all));
+    first.kill();
+    until("all have come back", || call(&next_url, &metrics, "").1.contains(&all));
+    std::fs::write(fleet.effects(), "").unwrap();
+    fleet.wait_for_state(&session, "done");
+    let frames = fleet.postgres.query("select frame from windlass.events order by number");
+    assert!(frames.contains("Seen to the end."));
+    for watcher in watchers {
+        assert_eq!(watcher.join().unwrap(), frames);
+    }
+}
+
+/// What a session changed, over HTTP, as a command, and named in the report of a batch.
+#[test]
+fn what_a_session_changed_is_a_patch() {
+    let make =
+        json!({ "command": "mkdir -p a; echo one > a/one.txt; printf '\\0' > b; echo made" });
+    let script = Script::new()
+        .answer(ScriptedAnswer::call("Bash", make).when("make it").repeat(0))
+        .answer(ScriptedAnswer::text("Made.").when_result("made").repeat(0))
+        .answer(ScriptedAnswer::text("Nothing to do.").when("look").repeat(0));
+    let Some(fleet) = TestFleet::start(script) else { return };
+    let (_gateway, url) = fleet.start_gateway();
+    let submitter = token(&fleet, "sam", "team", "submit");
+    let client = |arguments: &[&str]| {
+        let mut command = fleet.command(arguments);
+        command.env("WINDLASS_SERVER", &url).env("WINDLASS_TOKEN", &submitter);
+        command.output().unwrap()
+    };
+    let id = printed(&client(&["submit", "look"]));
+    let early = client(&["patch", &id]);
+    let line = String::from_utf8_lossy(&early.stderr).into_owned();
+    assert!(!early.status.success() && line.contains("no patch yet"), "{line}");
+    let _worker = fleet.start_worker("one", &[]);
+    fleet.wait_for_state(&id, "done");
+    assert_eq!(printed(&client(&["patch", &id])), "");
+    let rows = fleet.path("rows.csv");
+    std::fs::write(&rows, "what\nmake it\nlook\n").unwrap();
+    let rows = rows.to_str().unwrap();
+    let mode = ["--permission-mode", "bypassPermissions"];
+    let report = [&["batch", rows, "--template", "{what}"][..], &mode].concat();
+    let report = printed(&client(&report));
+    assert_eq!(report.matches("/patch)").count(), 1, "{report}");
+    let made = fleet.postgres.query("select session from windlass.blobs where name = 'patch'");
+    assert!(report.contains(&format!("({url}/v1/sessions/{made}/patch)")), "{report}");
+    let wanted = "# b: not text\ndiff --git a/a/one.txt b/a/one.txt\nnew file mode 100644\n\
+        --- /dev/null\n+++ b/a/one.txt\n@@ -0,0 +1 @@\n+one";
+    assert_eq!(printed(&client(&["patch", &made])), wanted);
+}
+
+/// Commands that look at sessions look at one of the store, and a session leaves it and comes back.
+#[test]
+fn a_session_of_the_store_is_looked_at_exported_and_imported() {
+    let script = Script::new().answer(ScriptedAnswer::text("Rope.").repeat(0));
+    let Some(fleet) = TestFleet::start(script) else { return };
+    let worker = fleet.start_worker("one", &[]);
+    let id = fleet.submit(1, "rope or chain");
+    fleet.wait_for_state(&id, "done");
+    worker.kill();
+    let look = |command: &[&str]| {
+        printed(&fleet.run(&[&["store", "run", &id, "--"][..], command].concat()))
+    };
+    let check = || {
+        assert!(look(&["sessions", "show"]).contains("Rope."));
+        assert!(look(&["why"]).contains("completed"), "{}", look(&["why"]));
+        assert!(look(&["cost"]).contains("$"), "{}", look(&["cost"]));
+        look(&["replay"]);
+    };
+    check();
+    let refused = fleet.run(&["store", "run", &id, "--", "-p", "x"]);
+    let line = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(!refused.status.success() && line.contains("why, replay"), "{line}");
+    let folder = fleet.path("exported");
+    printed(&fleet.run(&["store", "export", &id, folder.to_str().unwrap()]));
+    fleet.postgres.query("delete from windlass.sessions");
+    assert!(!fleet.run(&["store", "run", &id, "--", "why"]).status.success());
+    let journal = folder.join(format!("{id}.jsonl"));
+    printed(&fleet.run(&["store", "import", journal.to_str().unwrap()]));
+    check();
+    let left = std::fs::read_dir(fleet.path("tmp")).unwrap().flatten();
+    let left = left.filter(|entry| entry.file_name().to_string_lossy().contains("windlass-store"));
+    assert_eq!(left.count(), 0, "the folder is gone");
 }
 
 /// F11: what has no right to an answer gets none, within bounds, and learns nothing.

@@ -10,6 +10,9 @@
 mod faults;
 mod fixture;
 mod gateway;
+mod hostile;
+mod link;
+mod network_split;
 mod postgres;
 mod store;
 #[path = "../../../journal/tests/store_conformance/mod.rs"]

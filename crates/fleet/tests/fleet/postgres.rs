@@ -1,7 +1,9 @@
 //! A PostgreSQL of a test's own: in a temporary folder, on a free port of loopback, gone at the end.
 
+use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
@@ -24,10 +26,7 @@ impl TestPostgres {
             return None;
         };
         let folder = tempfile::tempdir().unwrap();
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = listener.local_addr().unwrap().port();
-        drop(listener);
-        let server = Self { folder, bin, port };
+        let mut server = Self { folder, bin, port: 0 };
         // The server refuses to run as root: its files belong to the user it runs as.
         if is_root() {
             let owned = Command::new("chown").arg("postgres").arg(server.folder.path()).status();
@@ -35,25 +34,60 @@ impl TestPostgres {
         }
         let data = server.data();
         server.run("initdb", &["-D", text(&data), "-A", "trust", "-U", "windlass", "-N"]);
-        let settings = format!(
-            "listen_addresses = '127.0.0.1'\nport = {port}\nunix_socket_directories = ''\n\
-             max_connections = 200\nfsync = off\nautovacuum = off\n"
-        );
-        server.append_settings(&settings);
-        server.start_server();
-        server
-            .run("createdb", &["-h", "127.0.0.1", "-p", &port.to_string(), "-U", "windlass", "w"]);
+        let settings = "listen_addresses = '127.0.0.1'\nunix_socket_directories = ''\n\
+             max_connections = 200\nfsync = off\nautovacuum = off\n";
+        server.append("postgresql.conf", settings);
+        server.start_on_a_free_port();
+        let port = server.port.to_string();
+        server.run("createdb", &["-h", "127.0.0.1", "-p", &port, "-U", "windlass", "w"]);
         Some(server)
+    }
+
+    /// A port that is free now may be another's when the server takes it: then it is the next one's turn.
+    fn start_on_a_free_port(&mut self) {
+        for _ in 1..STARTS_MAX {
+            self.port = find_free_port();
+            // The last line counts.
+            self.append("postgresql.conf", &format!("port = {}\n", self.port));
+            if self.try_start_server().is_ok() {
+                return;
+            }
+        }
+        self.start_server();
     }
 
     pub(crate) fn url(&self) -> String {
         format!("postgres://windlass@127.0.0.1:{}/w", self.port)
     }
 
+    /// The same database by way of a link.
+    pub(crate) fn url_through(&self, address: SocketAddr) -> String {
+        format!("postgres://windlass@{address}/w")
+    }
+
+    /// Lets the server listen at another address of this host, too.
+    pub(crate) fn listen_also_at(&self, host: &str) {
+        self.stop_server();
+        self.append("postgresql.conf", &format!("listen_addresses = '127.0.0.1,{host}'\n"));
+        self.append("pg_hba.conf", &format!("host all all {host}/24 trust\n"));
+        self.start_server();
+    }
+
+    pub(crate) fn port(&self) -> u16 {
+        self.port
+    }
+
     pub(crate) fn start_server(&self) {
         let log = self.folder.path().join("log");
+        self.try_start_server().unwrap_or_else(|errors| {
+            panic!("{errors}{}", std::fs::read_to_string(log).unwrap_or_default())
+        });
+    }
+
+    fn try_start_server(&self) -> Result<String, String> {
+        let log = self.folder.path().join("log");
         let data = self.data();
-        self.run("pg_ctl", &["-D", text(&data), "-l", text(&log), "-w", "-t", "60", "start"]);
+        self.try_run("pg_ctl", &["-D", text(&data), "-l", text(&log), "-w", "-t", "60", "start"])
     }
 
     /// Stops the server as an administrator in a hurry does.
@@ -87,14 +121,18 @@ impl TestPostgres {
         self.folder.path().join("data")
     }
 
-    fn append_settings(&self, lines: &str) {
-        let path = self.data().join("postgresql.conf");
+    fn append(&self, name: &str, lines: &str) {
+        let path = self.data().join(name);
         let mut all = std::fs::read_to_string(&path).unwrap();
         all.push_str(lines);
         std::fs::write(&path, all).unwrap();
     }
 
     fn run(&self, program: &str, arguments: &[&str]) -> String {
+        self.try_run(program, arguments).unwrap_or_else(|problem| panic!("{problem}"))
+    }
+
+    fn try_run(&self, program: &str, arguments: &[&str]) -> Result<String, String> {
         let path = self.bin.join(program);
         let mut command = if is_root() {
             let mut command = Command::new("setpriv");
@@ -117,8 +155,10 @@ impl TestPostgres {
             .status()
             .unwrap();
         let errors = std::fs::read_to_string(errors).unwrap_or_default();
-        assert!(status.success(), "{program} {arguments:?}: {errors}");
-        std::fs::read_to_string(output).unwrap_or_default()
+        match status.success() {
+            true => Ok(std::fs::read_to_string(output).unwrap_or_default()),
+            false => Err(format!("{program} {arguments:?}: {errors}")),
+        }
     }
 }
 
@@ -128,6 +168,17 @@ impl Drop for TestPostgres {
             self.stop_server();
         }
     }
+}
+
+/// Below the ports that the system gives out by itself: one of those could be another's by the time the
+/// server starts, or starts again. Processes look from different places on, and each look begins behind the last.
+fn find_free_port() -> u16 {
+    static LOOKS: AtomicU32 = AtomicU32::new(0);
+    let start = std::process::id() % 200 * 100 + LOOKS.fetch_add(1, Ordering::Relaxed);
+    (0..20_000_u32)
+        .map(|step| u16::try_from(10_000 + (start + step) % 20_000).unwrap())
+        .find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok())
+        .unwrap()
 }
 
 fn find_bin() -> Option<PathBuf> {
@@ -142,7 +193,7 @@ fn find_bin() -> Option<PathBuf> {
     versions.pop()
 }
 
-fn is_root() -> bool {
+pub(crate) fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
@@ -152,3 +203,5 @@ fn text(path: &Path) -> &str {
 
 /// Longer than anything here takes on a busy machine.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+/// Others take the port that was just found, at the worst.
+const STARTS_MAX: usize = 5;

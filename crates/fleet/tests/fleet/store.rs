@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
+use sqlx::Connection;
 use windlass_fleet::postgres_journal_store::PostgresJournalStore;
-use windlass_fleet::store::{ClaimEnd, FleetStore, NewSession, StoreError};
+use windlass_fleet::store::{ClaimEnd, FleetStore, NewSession, StoreError, TenantChange};
 use windlass_journal::{JournalError, JournalHead, JournalStore};
 use windlass_vocabulary::SessionId;
 
+use crate::fixture::until;
 use crate::postgres::TestPostgres;
 use crate::store_conformance::{check_store, numbers, put};
 
@@ -71,6 +73,19 @@ fn only_a_store_of_ours_and_of_this_version_is_used() {
     assert!(matches!(refused, StoreError::NoDatabase(_)), "{refused}");
 }
 
+fn limits(budget_micro: Option<u64>, running_max: Option<u32>) -> TenantChange {
+    TenantChange { budget_micro, running_max, ..TenantChange::default() }
+}
+
+/// By the numbers that the test below gives out.
+fn tenant_of(session: &str) -> &'static str {
+    match session[24..].parse::<u32>().unwrap() {
+        0..50 => "loud",
+        50..60 => "quiet",
+        _ => "poor",
+    }
+}
+
 fn new_session(number: u32, tenant: &str, budget_micro: Option<u64>) -> NewSession {
     NewSession {
         id: format!("00000000-0000-4000-8000-{number:012}"),
@@ -93,9 +108,9 @@ fn claims_are_shared_fairly_and_within_limits_and_budgets() {
     migrate(&postgres);
     block_on(async {
         let store = FleetStore::open(&postgres.url(), 8).await.unwrap();
-        store.put_tenant("loud", None, Some(3)).await.unwrap();
-        store.put_tenant("quiet", None, None).await.unwrap();
-        store.put_tenant("poor", Some(5_000_000), None).await.unwrap();
+        store.put_tenant("loud", &limits(None, Some(3))).await.unwrap();
+        store.put_tenant("quiet", &limits(None, None)).await.unwrap();
+        store.put_tenant("poor", &limits(Some(5_000_000), None)).await.unwrap();
         for number in 0..50 {
             store.submit_session(&new_session(number, "loud", None)).await.unwrap();
         }
@@ -113,21 +128,136 @@ fn claims_are_shared_fairly_and_within_limits_and_budgets() {
         while let Some(row) = store.claim_session("w", 5).await.unwrap() {
             claimed.push(row);
         }
-        let tenants: Vec<&str> = claimed.iter().map(|row| row.tenant.as_str()).collect();
+        let tenants: Vec<&str> = claimed.iter().map(|row| tenant_of(&row.id)).collect();
         let count = |name: &str| tenants.iter().filter(|tenant| **tenant == name).count();
         assert_eq!((count("loud"), count("quiet"), count("poor")), (3, 2, 2), "{tenants:?}");
         let last_quiet = tenants.iter().rposition(|tenant| *tenant == "quiet").unwrap();
         assert!(last_quiet < 6, "it waits for its turn alone: {tenants:?}");
 
         // What is given back can be reserved again; what was spent cannot.
-        let poor = claimed.iter().find(|row| row.tenant == "poor").unwrap();
+        let poor = claimed.iter().find(|row| tenant_of(&row.id) == "poor").unwrap();
         let end = ClaimEnd { state: "done", is_orderly: true, ..ClaimEnd::default() };
         assert!(store.end_claim(&poor.id, poor.epoch, "w", &end).await.unwrap());
         assert!(!store.end_claim(&poor.id, poor.epoch, "w", &end).await.unwrap());
         let next = store.claim_session("w", 5).await.unwrap().unwrap();
-        assert_eq!(next.tenant, "poor");
+        assert_eq!(tenant_of(&next.id), "poor");
         assert!(store.claim_session("w", 5).await.unwrap().is_none());
         let row = store.read_tenant("poor").await.unwrap().unwrap();
-        assert_eq!((row.spent_micro, row.reserved_micro), (0, 4_000_000));
+        assert_eq!((row.money.spent_micro, row.money.reserved_micro), (0, 4_000_000));
+    });
+}
+
+/// F10: a tenant cannot get ahead of others by age or by priority, however few sessions run at once.
+#[test]
+fn tenants_take_turns_when_one_session_runs_at_a_time() {
+    let Some(postgres) = TestPostgres::start() else { return };
+    migrate(&postgres);
+    block_on(async {
+        let store = FleetStore::open(&postgres.url(), 2).await.unwrap();
+        for name in ["loud", "quiet"] {
+            store.put_tenant(name, &limits(None, None)).await.unwrap();
+        }
+        for number in 0..20 {
+            let loud = NewSession { priority: 1000, ..new_session(number, "loud", None) };
+            store.submit_session(&loud).await.unwrap();
+        }
+        for number in 50..53 {
+            store.submit_session(&new_session(number, "quiet", None)).await.unwrap();
+        }
+        store.register_worker("w", "host", 1, Duration::from_secs(600)).await.unwrap();
+        let mut turns = Vec::new();
+        for _ in 0..6 {
+            let row = store.claim_session("w", 5).await.unwrap().unwrap();
+            let end = ClaimEnd { state: "done", is_orderly: true, ..ClaimEnd::default() };
+            // Its first message is in no journal here, and would bring it back.
+            postgres.query("update windlass.messages set is_taken = true");
+            assert!(store.end_claim(&row.id, row.epoch, "w", &end).await.unwrap());
+            turns.push(tenant_of(&row.id));
+        }
+        let quiet = turns.iter().filter(|tenant| **tenant == "quiet").count();
+        assert_eq!(quiet, 3, "{turns:?}");
+    });
+}
+
+/// A cancel that is under way while its session is claimed: the session does not run, and nothing stays
+/// reserved for it.
+#[test]
+fn a_cancel_under_way_leaves_no_reservation() {
+    let Some(postgres) = TestPostgres::start() else { return };
+    migrate(&postgres);
+    let claimed = block_on(async {
+        let store = FleetStore::open(&postgres.url(), 2).await.unwrap();
+        store.put_tenant("poor", &limits(Some(5_000_000), None)).await.unwrap();
+        store.submit_session(&new_session(1, "poor", Some(2_000_000))).await.unwrap();
+        store.register_worker("w", "host", 1, Duration::from_secs(600)).await.unwrap();
+        let mut other = sqlx::PgConnection::connect(&postgres.url()).await.unwrap();
+        let cancel = "begin; update windlass.sessions set state = 'cancelled', is_cancelled = true";
+        sqlx::raw_sql(cancel).execute(&mut other).await.unwrap();
+        let url = postgres.url();
+        let claim = std::thread::spawn(move || {
+            block_on(async {
+                FleetStore::open(&url, 1).await.unwrap().claim_session("w", 5).await.unwrap()
+            })
+        });
+        // It is over, or waits for the cancel.
+        let waits = "select count(*) from pg_stat_activity where wait_event_type = 'Lock'";
+        until("the claim has looked", || claim.is_finished() || postgres.query(waits) == "1");
+        sqlx::raw_sql("commit").execute(&mut other).await.unwrap();
+        claim.join().unwrap()
+    });
+    assert_eq!(claimed, None);
+    let row = "select state, (select reserved_micro from windlass.tenants where id = 'poor') \
+        from windlass.sessions";
+    assert_eq!(postgres.query(row), "cancelled|0");
+}
+
+/// A worker holds what it says that it runs, and nothing besides: a claim whose answer did not reach it,
+/// and an older claim of the same session, go back.
+#[test]
+fn what_a_worker_does_not_run_goes_back() {
+    let Some(postgres) = TestPostgres::start() else { return };
+    migrate(&postgres);
+    block_on(async {
+        let store = FleetStore::open(&postgres.url(), 2).await.unwrap();
+        store.put_tenant("loud", &limits(None, None)).await.unwrap();
+        for number in 0..3 {
+            store.submit_session(&new_session(number, "loud", None)).await.unwrap();
+        }
+        store.register_worker("w", "host", 3, Duration::from_secs(600)).await.unwrap();
+        let mut rows = Vec::new();
+        while let Some(row) = store.claim_session("w", 5).await.unwrap() {
+            rows.push((row.id, row.epoch));
+        }
+        let runs = [rows[0].clone(), (rows[1].0.clone(), rows[1].1 - 1)];
+        assert_eq!(store.give_back_sessions("w", &runs, 5).await.unwrap(), 2);
+        let renewed = store.renew_worker("w", Duration::from_secs(600), false).await.unwrap();
+        let held: Vec<String> = renewed.unwrap().held.into_iter().map(|one| one.id).collect();
+        assert_eq!(held, [rows[0].0.clone()]);
+        assert_eq!(
+            postgres.query("select count(*) from windlass.sessions where state = 'queued'"),
+            "2"
+        );
+    });
+}
+
+/// F9: a store of the version before is migrated with what is in it. Its tenants are trusted with nothing,
+/// and workers of that version get nothing new.
+#[test]
+fn a_store_of_the_version_before_is_migrated() {
+    let Some(postgres) = TestPostgres::start() else { return };
+    postgres.query(include_str!("../../src/store/schema_1.sql"));
+    postgres.query("insert into windlass.tenants (id) values ('team')");
+    let older = block_on(async { FleetStore::open(&postgres.url(), 1).await.map(drop) });
+    assert!(matches!(older, Err(StoreError::Older(1))), "{older:?}");
+    block_on(async {
+        let store = FleetStore::connect(&postgres.url(), 2).await.unwrap();
+        assert_eq!(store.migrate().await.unwrap(), 1);
+        store.check_schema().await.unwrap();
+        let tenant = store.read_tenant("team").await.unwrap().unwrap();
+        assert!(!tenant.policy.is_trusted && tenant.policy.repositories.is_empty());
+        store.submit_session(&new_session(1, "team", None)).await.unwrap();
+        store.register_worker("old", "host", 1, Duration::from_secs(600)).await.unwrap();
+        assert_eq!(postgres.query("select count(*) from windlass.claim_session('old', 5)"), "0");
+        assert!(store.claim_session("old", 5).await.unwrap().is_some());
     });
 }

@@ -1,0 +1,171 @@
+//! The files of a repository, through a bare copy that all sessions of this host share.
+
+use std::fs::TryLockError;
+use std::io::Read;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process_group};
+use windlass_workspace::CancelFlag;
+
+use crate::session_spec::WorkspaceSpec;
+
+/// What is to be checked out, and where.
+pub(crate) struct CheckoutRequest<'a> {
+    pub(crate) spec: &'a WorkspaceSpec,
+    /// What an earlier host of the session checked out. A branch may have moved since.
+    pub(crate) base_commit: Option<&'a str>,
+    pub(crate) repositories: &'a Path,
+    pub(crate) root: &'a Path,
+    pub(crate) cancel: &'a CancelFlag,
+}
+
+/// Fetches and checks out. Returns the commit. Blocks.
+pub(crate) fn check_out(request: &CheckoutRequest<'_>) -> Result<String, String> {
+    let CheckoutRequest { spec, base_commit, repositories, root, cancel } = *request;
+    std::fs::create_dir_all(repositories).map_err(|error| error.to_string())?;
+    let digest = ring::digest::digest(&ring::digest::SHA256, spec.git.as_bytes());
+    let name = windlass_vocabulary::to_hex(digest.as_ref());
+    let bare = repositories.join(format!("{name}.git"));
+    let git = |directory: &Path, protocol: &'static str| GitCall {
+        directory: directory.to_owned(),
+        protocol,
+        cancel: cancel.clone(),
+    };
+    let remote = git(repositories, spec.protocol());
+    // Two sessions of one repository must not fetch at once.
+    let lock = wait_for_lock(&repositories.join(format!("{name}.lock")), cancel)?;
+    let bare_text = bare.to_string_lossy().into_owned();
+    if bare.join("HEAD").is_file() {
+        let refs = "+refs/*:refs/*";
+        remote.run(&["--git-dir", &bare_text, "fetch", "--prune", "origin", refs])?;
+    } else {
+        let partial = repositories.join(format!("{name}.partial"));
+        let _ = std::fs::remove_dir_all(&partial);
+        let partial_text = partial.to_string_lossy().into_owned();
+        remote.run(&["clone", "--mirror", "--", &spec.git, &partial_text])?;
+        std::fs::rename(&partial, &bare).map_err(|error| error.to_string())?;
+    }
+    let local = git(repositories, "file");
+    if let Some(commit) = base_commit
+        && local.run(&["--git-dir", &bare_text, "cat-file", "-e", commit]).is_err()
+    {
+        // No branch has it any more; some servers give it all the same.
+        remote.run(&["--git-dir", &bare_text, "fetch", "origin", commit])?;
+    }
+    let root_text = root.to_string_lossy().into_owned();
+    local.run(&["clone", "--no-hardlinks", "--no-checkout", "--", &bare_text, &root_text])?;
+    drop(lock);
+    let inside = git(root, "file");
+    let wanted = base_commit.or(spec.commit.as_deref()).unwrap_or("HEAD");
+    // A branch of the repository is a remote branch of the clone of its copy.
+    let branch = format!("refs/remotes/origin/{wanted}");
+    let has_branch = inside.run(&["rev-parse", "--verify", "--quiet", &branch]).is_ok();
+    inside.run(&["checkout", "--detach", if has_branch { &branch } else { wanted }, "--"])?;
+    Ok(inside.run(&["rev-parse", "HEAD"])?.trim().to_owned())
+}
+
+fn wait_for_lock(path: &Path, cancel: &CancelFlag) -> Result<std::fs::File, String> {
+    let lock = std::fs::File::create(path).map_err(|error| error.to_string())?;
+    let deadline = Instant::now() + GIT_TIMEOUT;
+    loop {
+        match lock.try_lock() {
+            Ok(()) => return Ok(lock),
+            Err(TryLockError::Error(error)) => return Err(error.to_string()),
+            Err(TryLockError::WouldBlock) if cancel.is_cancelled() => return Err(cancelled()),
+            Err(TryLockError::WouldBlock) if Instant::now() > deadline => {
+                return Err("another session still fetches the same repository".to_owned());
+            }
+            Err(TryLockError::WouldBlock) => std::thread::sleep(GIT_POLL),
+        }
+    }
+}
+
+/// Git with a network and without anything that a repository or a user's files name.
+struct GitCall {
+    directory: PathBuf,
+    /// The only one it may use.
+    protocol: &'static str,
+    cancel: CancelFlag,
+}
+
+impl GitCall {
+    /// Runs it to its end, and ends it with all its children when it takes too long or nobody waits for
+    /// it any more. Returns what it printed.
+    fn run(&self, arguments: &[&str]) -> Result<String, String> {
+        let program = ["/usr/bin/git", "/bin/git", "/usr/local/bin/git"];
+        let program = program.into_iter().map(Path::new).find(|path| path.is_file());
+        let program = program.ok_or("there is no git here; install it")?;
+        let child = Command::new(program)
+            // A redirection could lead to a host that the session may not name.
+            .args(["-c", "http.followRedirects=false"])
+            .args(arguments)
+            .current_dir(&self.directory)
+            .envs(windlass_git::build_safe_variables(&[]))
+            .env("GIT_TERMINAL_PROMPT", "0")
+            .env("GIT_ALLOW_PROTOCOL", self.protocol)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0)
+            .spawn()
+            .map_err(|error| format!("git cannot be started: {error}"))?;
+        let mut group = CheckoutProcessGroup(child);
+        let output = spawn_reader(group.0.stdout.take());
+        let errors = spawn_reader(group.0.stderr.take());
+        let deadline = Instant::now() + GIT_TIMEOUT;
+        let status = loop {
+            match group.0.try_wait().map_err(|error| error.to_string())? {
+                Some(status) => break status,
+                None if self.cancel.is_cancelled() => return Err(cancelled()),
+                None if Instant::now() > deadline => {
+                    return Err(format!("git took longer than {} seconds", GIT_TIMEOUT.as_secs()));
+                }
+                None => std::thread::sleep(GIT_POLL),
+            }
+        };
+        match status.success() {
+            true => Ok(output.join().unwrap_or_default()),
+            false => {
+                let errors = errors.join().unwrap_or_default();
+                let name = arguments.iter().find(|word| !word.starts_with(['-', '/']));
+                Err(format!("git {}: {}", name.unwrap_or(&""), errors.trim()))
+            }
+        }
+    }
+}
+
+/// A process that leads a group, which ends with it.
+struct CheckoutProcessGroup(Child);
+
+impl Drop for CheckoutProcessGroup {
+    fn drop(&mut self) {
+        // Once it was waited for, its number may be another's.
+        if let Ok(None) = self.0.try_wait() {
+            let _ = kill_process_group(Pid::from_child(&self.0), Signal::KILL);
+            let _ = self.0.wait();
+        }
+    }
+}
+
+/// Reads the beginning of what comes; the rest is read and forgotten, so that nothing blocks.
+fn spawn_reader(pipe: Option<impl Read + Send + 'static>) -> std::thread::JoinHandle<String> {
+    std::thread::spawn(move || {
+        let mut text = Vec::new();
+        if let Some(mut pipe) = pipe {
+            let _ = pipe.by_ref().take(OUTPUT_BYTES_MAX).read_to_end(&mut text);
+            let _ = std::io::copy(&mut pipe, &mut std::io::sink());
+        }
+        String::from_utf8_lossy(&text).into_owned()
+    })
+}
+
+fn cancelled() -> String {
+    "it is not waited for any more".to_owned()
+}
+
+const GIT_TIMEOUT: Duration = Duration::from_secs(600);
+const GIT_POLL: Duration = Duration::from_millis(20);
+const OUTPUT_BYTES_MAX: u64 = 64 << 10;
