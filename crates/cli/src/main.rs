@@ -17,6 +17,7 @@ use windlass_assembly::options::RunOptions;
 use windlass_assembly::report::cost;
 use windlass_assembly::sandbox;
 use windlass_assembly::session::trials;
+use windlass_config_text::find_similar_name;
 use windlass_demo::DemoOptions;
 use windlass_host::command_error::CommandError;
 use windlass_host::descriptors::check_free_descriptors;
@@ -26,7 +27,6 @@ use windlass_host::free_threads::{check_free_threads, run_with_stack};
 use windlass_host::signals::{
     SignalListener, run_blocking_unless_signalled, survive_file_size_limit,
 };
-use windlass_host::similar_name;
 use windlass_host::standard_streams::{StandardOutput, write_error_line};
 use windlass_provider::external_program;
 use windlass_trial::dry_run::{self, DryRunOptions};
@@ -65,7 +65,9 @@ fn main() -> ExitCode {
 }
 
 fn parse_and_run() -> Result<Exit, CommandError> {
-    match CliArgs::try_parse_from(args::split_variables(std::env::args_os())) {
+    match CliArgs::try_parse_from(args::move_settings_behind_auth(args::split_variables(
+        std::env::args_os(),
+    ))) {
         Ok(args) => run_command(args),
         Err(error) if error.use_stderr() && is_key_subcommand() => {
             Err(key::unreadable_arguments_error())
@@ -166,14 +168,15 @@ fn run_command(args: CliArgs) -> Result<Exit, CommandError> {
         {
             Err(CommandError::usage(words::STREAM_NEEDS_STREAM))
         }
-        None if args.run.session.trial.dry_run => block_on_runtime(dry_run::run(
-            DryRunOptions {
+        None if args.run.session.trial.dry_run => {
+            let options = DryRunOptions {
                 prints_text: args.run.output_format == OutputFormatArg::Text,
                 applies: args.run.session.trial.apply,
-            },
-            dry_run::remove_flags(std::env::args_os().skip(1)),
-            &environment,
-        )),
+                session: RunOptions::try_from(args.run)?.session,
+            };
+            let arguments = dry_run::remove_flags(std::env::args_os().skip(1));
+            block_on_runtime(dry_run::run(options, arguments, &environment))
+        }
         None if args.run.is_headless() => block_on_runtime(async {
             let options = RunOptions::try_from(args.run)?;
             windlass_stream_json::run(options, SignalListener::listen()?).await
@@ -274,12 +277,10 @@ fn is_key_subcommand() -> bool {
 fn block_on_runtime(
     task: impl Future<Output = Result<Exit, CommandError>>,
 ) -> Result<Exit, CommandError> {
-    let runtime =
-        tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
-            CommandError::failure(format!(
-                "the system provides no event queue: {error}; close some programs and try again"
-            ))
-        })?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| CommandError::failure(words::describe_no_event_queue(&error)))?;
     let exit = runtime.block_on(task);
     external_program::kill_all_programs();
     runtime.shutdown_background();
@@ -309,7 +310,7 @@ fn unknown_command_error(word: &str) -> Option<CommandError> {
     if let Some((_, advice)) = foreign {
         return Some(CommandError::usage(words::describe_foreign_subcommand(word, advice)));
     }
-    let near = similar_name::find_similar_name(word, names.iter().copied())?;
+    let near = find_similar_name(word, names.iter().copied())?;
     Some(CommandError::usage(words::describe_unknown_subcommand(word, near)))
 }
 
@@ -326,7 +327,7 @@ fn eprint_lines(text: &str) {
 fn print_answer(text: &str) -> Exit {
     match StandardOutput::Stdout.write_all(text.as_bytes()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-            let line = format!("it could not be written to standard output: {error}");
+            let line = words::describe_unwritable_output(&error);
             write_error_line(&CommandError::failure(line).to_string());
             Exit::FAILURE
         }

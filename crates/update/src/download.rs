@@ -8,11 +8,10 @@ use std::time::Duration;
 
 use reqwest::redirect::Policy;
 use reqwest::{Client, Response, Url};
-use rustls::{ClientConfig, RootCertStore};
 use sha2::{Digest as _, Sha256};
 use windlass_host::command_error::CommandError;
 use windlass_host::environment::{EnvLookup, parse_local_address};
-use windlass_tool::http_client::{with_connect_limit, with_trusted_certificates};
+use windlass_tool::http_client::{client_builder_for, with_connect_limit};
 
 use crate::RELEASES_VARIABLE;
 use crate::manifest::{ReleaseFile, packed_program_name};
@@ -44,7 +43,7 @@ impl ReleaseServer {
         if url.scheme() != "https" && !(url.scheme() == "http" && is_local) {
             return Err(wrong("must begin with https://; plain http is only for this machine"));
         }
-        let client = build_client(url.scheme() == "https", is_local)
+        let client = build_client(&url)
             .map_err(|error| CommandError::failure(format!("no HTTP client: {error}")))?;
         Ok(Self { base: base.trim_end_matches('/').to_owned(), client })
     }
@@ -156,22 +155,9 @@ fn silence_error(url: &str) -> CommandError {
     CommandError::failure(format!("{url}: no byte for {seconds} seconds; nothing was changed"))
 }
 
-fn build_client(is_https: bool, is_local: bool) -> Result<Client, reqwest::Error> {
-    // An embedding program may have installed a provider of its own; then that one is used.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let builder = Client::builder()
+fn build_client(url: &Url) -> Result<Client, reqwest::Error> {
+    let builder = client_builder_for(url)
         .redirect(Policy::limited(REDIRECTS_MAX))
-        .referer(false)
         .user_agent(concat!("windlass/", env!("CARGO_PKG_VERSION")));
-    let mut builder = with_connect_limit(builder, CONNECT_MAX);
-    if is_local {
-        builder = builder.no_proxy();
-    }
-    if is_https {
-        return with_trusted_certificates(builder).https_only(true).build();
-    }
-    let no_roots = ClientConfig::builder()
-        .with_root_certificates(RootCertStore::empty())
-        .with_no_client_auth();
-    builder.tls_backend_preconfigured(no_roots).build()
+    with_connect_limit(builder, CONNECT_MAX).build()
 }

@@ -23,19 +23,20 @@ use std::time::{Duration, Instant};
 
 use session::{SessionTotals, SoakedSession};
 
-const USAGE: &str = "usage: cargo soak [--seed N] [--minutes M] [--sessions N]";
+const USAGE: &str = "usage: cargo soak [--seed N] [--minutes M] [--sessions N] [--binary FILE]";
 
-#[derive(Clone, Copy)]
 struct SoakOptions {
     seed: u64,
     minutes: f64,
     sessions: u64,
+    /// One that is built already.
+    binary: Option<PathBuf>,
 }
 
 impl SoakOptions {
     fn parse(words: &[String]) -> Option<Self> {
         let now = std::time::SystemTime::UNIX_EPOCH.elapsed().ok()?;
-        let mut options = Self { seed: now.as_secs(), minutes: 1.0, sessions: 50 };
+        let mut options = Self { seed: now.as_secs(), minutes: 1.0, sessions: 50, binary: None };
         let mut words = words.iter();
         while let Some(word) = words.next() {
             let value = words.next()?;
@@ -43,6 +44,7 @@ impl SoakOptions {
                 "--seed" => options.seed = value.parse().ok()?,
                 "--minutes" => options.minutes = value.parse().ok()?,
                 "--sessions" => options.sessions = value.parse().ok()?,
+                "--binary" => options.binary = Some(std::fs::canonicalize(value).ok()?),
                 _ => return None,
             }
         }
@@ -56,8 +58,8 @@ fn main() -> ExitCode {
         println!("{USAGE}");
         return ExitCode::from(2);
     };
-    let binary = build_binary();
-    let SoakOptions { seed, minutes, sessions } = options;
+    let SoakOptions { seed, minutes, sessions, binary } = options;
+    let binary = binary.unwrap_or_else(build_binary);
     println!("cargo soak --seed {seed} --minutes {minutes} --sessions {sessions}");
     let until = Instant::now() + Duration::from_secs_f64(minutes * 60.0);
     let broken = Mutex::new(Vec::new());

@@ -27,6 +27,8 @@ pub(crate) enum FleetSubcommand {
     Cancel(FleetWords),
     /// Print what a session of a fleet said.
     Logs(FleetWords),
+    /// Print what a session of a fleet changed, as a patch.
+    Patch(FleetWords),
 }
 
 #[derive(Debug, clap::Args)]
@@ -50,6 +52,7 @@ impl FleetSubcommand {
             Self::Answer(args) => ("answer", args),
             Self::Cancel(args) => ("cancel", args),
             Self::Logs(args) => ("logs", args),
+            Self::Patch(args) => ("patch", args),
         };
         (name, args.words)
     }

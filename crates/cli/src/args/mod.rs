@@ -28,7 +28,7 @@ use clap::{ArgAction, Parser, Subcommand, ValueEnum};
 use windlass_host::command_error::CommandError;
 
 pub(crate) use acp::{AcpArgs, AcpCommand, AcpSetupArgs, EditorArg};
-pub(crate) use auth::{AuthArgs, AuthCommand};
+pub(crate) use auth::{AuthArgs, AuthCommand, move_settings_behind_auth};
 pub(crate) use fleet::FleetSubcommand;
 pub(crate) use headless::{HeadlessArgs, InputFormatArg, StreamArgs, ThinkingDisplayArg};
 pub(crate) use hooks::{HooksArgs, HooksCommand, HooksListArgs, HooksTestArgs};
@@ -238,6 +238,7 @@ impl CliCommand {
         "answer",
         "cancel",
         "logs",
+        "patch",
         "help",
     ];
 }

@@ -79,7 +79,7 @@ pub(crate) struct RaceArgs {
     /// The prompt to continue with; give several to race them. [default: the prompt at that point]
     #[arg(long = "prompt", visible_alias = "prompts", value_name = "TEXT")]
     prompts: Vec<String>,
-    /// Spend at most this many dollars on all of them together; each gets an equal share.
+    /// Spend at most this many dollars on all of them together.
     #[arg(long, value_name = "USD", value_parser = parse_budget_usd)]
     max_budget_usd: Option<MicroUsd>,
     /// Apply the files of this one. [default: ask at a terminal, else none]

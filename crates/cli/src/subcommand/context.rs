@@ -7,6 +7,7 @@ use windlass_journal::{JournalNote, JournalReader, RecordItem};
 use windlass_vocabulary::context_usage::ContextUsage;
 
 use crate::args::SingleSessionArgs;
+use crate::words;
 use windlass_assembly::report::context_usage;
 use windlass_assembly::session::journal_error;
 use windlass_assembly::session::session_lookup::find_session_here;
@@ -19,12 +20,8 @@ pub(crate) fn run(
 ) -> Result<String, CommandError> {
     let listed = find_session_here(args.session.as_deref(), lookup)?;
     let id = &listed.summary.id;
-    let usage = read_last_context_usage(&listed.path)?.ok_or_else(|| {
-        CommandError::failure(format!(
-            "no run of the session {id} has ended yet; ask it instead: windlass -p \"/context\" -r \
-             {id}"
-        ))
-    })?;
+    let usage = read_last_context_usage(&listed.path)?
+        .ok_or_else(|| CommandError::failure(words::describe_no_context_yet(id)))?;
     Ok(match args.json {
         true => format!("{}\n", context_usage::context_usage_to_json(id, &usage)),
         false => format!("Session {id}\n{}", context_usage::render_context_usage(&usage)),

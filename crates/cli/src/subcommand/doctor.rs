@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use windlass_config_text::TextPosition;
 use windlass_driver::mcp::McpServerConfig;
 use windlass_provider::model_options::ModelOptions;
 use windlass_sandbox::{Cell, Sandbox, SandboxProbeOptions};
 use windlass_settings::{
     LoadedSettings, ProblemSeverity, SettingsFileState, SettingsProblem, SettingsSource,
-    TextPosition,
 };
 
 use crate::args::DoctorArgs;

@@ -8,6 +8,7 @@ use windlass_host::display::human_format::format_counted;
 use windlass_host::environment::EnvLookup;
 
 use crate::args::ForkArgs;
+use crate::words;
 
 pub(crate) fn run(args: &ForkArgs, lookup: &impl EnvLookup) -> Result<String, CommandError> {
     let listed = find_session_here(args.session.as_deref(), lookup)?;
@@ -31,20 +32,20 @@ pub(crate) fn run(args: &ForkArgs, lookup: &impl EnvLookup) -> Result<String, Co
         return Ok(format!("{object}\n"));
     }
     let mut text = match &forked.point {
-        Some(point) => format!("Forked before {point}\n"),
-        None => "Forked as it is now\n".to_owned(),
+        Some(point) => words::describe_fork_point(point),
+        None => words::FORKED.to_owned(),
     };
     if let Some(copied) = &forked.copied {
         let files = format_counted(copied.files, "file");
-        text.push_str(&format!("Copied {files} to {directory}\n"));
+        text.push_str(&words::describe_copied_files(&files, &directory));
         if !copied.missing.is_empty() {
-            text.push_str(&format!("Not copied: {}\n", copied.missing.join(", ")));
+            text.push_str(&words::describe_missing_files(&copied.missing.join(", ")));
         }
     }
-    let resume = format!("windlass -r {}", forked.id);
-    match forked.copied {
-        Some(_) => text.push_str(&format!("Continue: cd {directory} && {resume}\n")),
-        None => text.push_str(&format!("Continue: {resume}\n")),
-    }
+    let resume = match forked.copied {
+        Some(_) => words::describe_resume_in(&directory, &forked.id),
+        None => words::describe_resume(&forked.id),
+    };
+    text.push_str(&words::describe_next_command(&resume));
     Ok(text)
 }

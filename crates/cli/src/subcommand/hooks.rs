@@ -15,14 +15,15 @@ use windlass_permission::{Policy, Rule, rule_matches_call};
 use windlass_vocabulary::{HookVerdict, Json, ToolCall};
 
 use crate::args::{HooksCommand, HooksListArgs, HooksTestArgs, SettingsArgs};
+use crate::words;
 use windlass_assembly::directories::working_directory;
 use windlass_assembly::settings::SettingsLayers;
+use windlass_config_text::find_similar_name;
 use windlass_host::command_error::{CommandError, to_single_line};
 use windlass_host::display::text_table::{ColumnAlignment, render_table};
 use windlass_host::environment::EnvLookup;
 use windlass_host::exit::Exit;
 use windlass_host::signals::SignalListener;
-use windlass_host::similar_name::find_similar_name;
 
 pub(crate) async fn run(
     command: HooksCommand,
@@ -69,7 +70,7 @@ pub(crate) fn list(args: &HooksListArgs, lookup: &impl EnvLookup) -> Result<Stri
 fn build_hook_row(hook: &HookListing) -> [String; 5] {
     let matcher = if hook.matcher.is_empty() { "*" } else { &hook.matcher };
     let condition = hook.condition.as_ref().map(|rule| format!(" if {rule}")).unwrap_or_default();
-    let note = if hook.event.is_supported() { "" } else { " (never happens here)" };
+    let note = if hook.event.is_supported() { "" } else { words::HOOK_EVENT_UNUSED };
     [
         format!("{}{note}", hook.event.name()),
         format!("{matcher}{condition}"),
@@ -164,13 +165,11 @@ fn parse_hook_event(name: &str) -> Result<HookEvent, CommandError> {
         let all =
             HookEvent::ALL.iter().filter(|event| event.is_supported()).map(|event| event.name());
         let similar = find_similar_name(name, all.clone());
-        let suggestion =
-            similar.map(|similar| format!("; did you mean {similar}?")).unwrap_or_default();
-        let all: Vec<&str> = all.collect();
-        CommandError::usage(format!(
-            "there is no event `{name}`{suggestion} There are: {}",
-            all.join(", ")
-        ))
+        let all = all.collect::<Vec<&str>>().join(", ");
+        CommandError::usage(match similar {
+            Some(similar) => words::describe_similar_event(&name, &similar, &all),
+            None => words::describe_unknown_event(&name, &all),
+        })
     })
 }
 
@@ -178,7 +177,7 @@ fn parse_sample_input(args: &HooksTestArgs) -> Result<Map<String, Value>, Comman
     match args.input.as_deref().map(serde_json::from_str) {
         None => Ok(Map::new()),
         Some(Ok(Value::Object(fields))) => Ok(fields),
-        Some(_) => Err(CommandError::usage("--input: give a JSON object")),
+        Some(_) => Err(CommandError::usage(words::HOOK_INPUT_IS_OBJECT)),
     }
 }
 
@@ -284,7 +283,7 @@ fn render_test_result(event: HookEvent, combined: &CombinedHookResult, notes: &[
         text.push_str(&format!("! {}\n", to_single_line(note)));
     }
     if combined.results.is_empty() {
-        text.push_str(&format!("No hook matches {}.\n", event.name()));
+        text.push_str(&words::describe_no_matching_hook(&event.name()));
         return text;
     }
     for run in &combined.results {
@@ -315,7 +314,7 @@ fn render_hook_run(run: &HookRunResult) -> String {
     let input = run.answer.updated_input.as_ref().map(Value::to_string);
     line("changes the input to", &input.unwrap_or_default());
     line("wrote", &run.stdout);
-    line("complained", &run.stderr);
+    line("wrote to standard error", &run.stderr);
     text
 }
 

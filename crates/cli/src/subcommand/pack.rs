@@ -10,6 +10,7 @@ use windlass_host::display::human_format::{format_count, format_counted};
 use windlass_host::environment::EnvLookup;
 
 use crate::args::{PackArgs, UnpackArgs};
+use crate::words;
 
 pub(crate) fn run_pack(args: &PackArgs, lookup: &impl EnvLookup) -> Result<String, CommandError> {
     let listed = find_session_here(args.session.as_deref(), lookup)?;
@@ -25,14 +26,10 @@ pub(crate) fn run_pack(args: &PackArgs, lookup: &impl EnvLookup) -> Result<Strin
     }
     let kib = format_count(packed.bytes.div_ceil(1_024));
     let files = match packed.contents {
-        Some(contents) => format!("with {} contents of its directory", format_count(contents)),
-        None => "without the files of its directory".to_owned(),
+        Some(contents) => words::describe_packed_contents(&format_count(contents)),
+        None => words::PACKED_WITHOUT_FILES.to_owned(),
     };
-    Ok(format!(
-        "Packed session {id} {files}: {} ({kib} KiB)\nContinue elsewhere: windlass unpack {}\n",
-        packed.file.display(),
-        packed.file.display()
-    ))
+    Ok(words::describe_packed(id, &files, &packed.file.display(), &kib))
 }
 
 pub(crate) fn run_unpack(
@@ -48,10 +45,7 @@ pub(crate) fn run_unpack(
         });
         return Ok(format!("{object}\n"));
     }
-    Ok(format!(
-        "Unpacked session {} with {}\nContinue: cd {directory} && windlass -r {}\n",
-        unpacked.id,
-        format_counted(files, "file"),
-        unpacked.id
-    ))
+    let next = words::describe_resume_in(&directory, &unpacked.id);
+    Ok(words::describe_unpacked(&unpacked.id, &format_counted(files, "file"))
+        + &words::describe_next_command(&next))
 }

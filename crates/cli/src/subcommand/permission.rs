@@ -17,6 +17,7 @@ use windlass_vocabulary::{Json, ToolCall, ToolInspection};
 use crate::args::{
     PermissionCommand, PermissionCommandArgs, PermissionExplainArgs, PermissionRememberArgs,
 };
+use crate::words;
 use windlass_assembly::settings;
 use windlass_host::command_error::{CommandError, to_single_line};
 use windlass_host::environment::EnvLookup;
@@ -144,14 +145,14 @@ fn remember_rules(
     if let Some((rule, why)) =
         rules.iter().find_map(|rule| Some((rule, rule.explain_idle_allow()?)))
     {
-        return Err(CommandError::usage(format!("`{rule}` would never allow anything: {why}")));
+        return Err(CommandError::usage(words::describe_idle_rule(rule, &why)));
     }
     let texts: Vec<String> = rules.iter().map(ToString::to_string).collect();
     let cwd = windlass_assembly::directories::working_directory()?;
     let request = settings::build_load_request(&SettingsOptions::default(), &cwd, lookup)?;
     let path = windlass_settings::add_local_allow_rules(&request, &texts)
         .map_err(|error| CommandError::failure(error.to_string()))?;
-    let line = format!("{} allows {}", path.display(), texts.join(", "));
+    let line = words::describe_saved_rules(&path.display(), &texts.join(", "));
     let _ = writeln!(std::io::stdout(), "{}", to_single_line(&line));
     Ok(Exit::SUCCESS)
 }
@@ -174,9 +175,8 @@ fn explain_call(
     let tool = args.tool.as_deref().unwrap_or("Bash");
     let input = match &args.tool {
         None => json!({ "command": args.command }),
-        Some(_) => serde_json::from_str::<Value>(&args.command).map_err(|error| {
-            CommandError::usage(format!("the input of {tool} must be JSON: {error}"))
-        })?,
+        Some(_) => serde_json::from_str::<Value>(&args.command)
+            .map_err(|error| CommandError::usage(words::describe_bad_tool_input(&tool, &error)))?,
     };
     let call = ToolCall {
         id: "explained".into(),
@@ -209,9 +209,8 @@ fn explain_call(
             format!("{object}\n")
         }
         false => {
-            let source =
-                source.map(|source| format!("\nThe rule is in {}\n", to_single_line(source)));
-            let width = width.map(|width| format!("\nThe rule is wide: {width}.\n"));
+            let source = source.map(|source| words::describe_rule_origin(&to_single_line(source)));
+            let width = width.map(|width| words::describe_rule_width(&width));
             format!(
                 "{}{}{}",
                 render_report(&report).trim_end(),

@@ -10,6 +10,7 @@ use windlass_vocabulary::WireFormat;
 
 use super::provider_redirect;
 use crate::args::RecordArgs;
+use crate::words;
 use windlass_host::child_command;
 use windlass_host::command_error::{CommandError, to_single_line};
 use windlass_host::display::human_format::{format_count, format_counted};
@@ -93,27 +94,21 @@ pub(crate) async fn run(
 fn render_summary(summary: &RecordSummary, args: &RecordArgs) -> String {
     let RecordSummary { exchanges, bytes, scrubbed, unrecorded, reasons } = summary;
     let directory = args.out.display();
-    let mut text = match exchanges {
-        0 => format!(
-            "windlass: nothing was recorded in {directory}; if the command asked another provider, name \
-             it with --provider\n"
-        ),
-        _ => format!(
-            "windlass: recorded {} in {directory}, {} bytes, {} replaced; read them before you share them\n",
-            format_counted(*exchanges, "exchange"),
-            format_count(*bytes),
-            format_counted(*scrubbed, "value")
-        ),
+    let mut lines = match exchanges {
+        0 => vec![words::describe_nothing_recorded(&directory)],
+        _ => vec![words::describe_recorded(
+            &format_counted(*exchanges, "exchange"),
+            &directory,
+            &format_count(*bytes),
+            &format_counted(*scrubbed, "value"),
+        )],
     };
     for reason in reasons {
-        text.push_str(&format!(
-            "windlass: not recorded: {}\n",
-            to_single_line(&reason.to_string())
-        ));
+        lines.push(words::describe_unrecorded(&to_single_line(&reason.to_string())));
     }
     let more = unrecorded.saturating_sub(reasons.len());
     if more > 0 {
-        text.push_str(&format!("windlass: and {more} more were not recorded\n"));
+        lines.push(words::describe_more_unrecorded(&more));
     }
-    text
+    lines.iter().map(|line| format!("windlass: {line}\n")).collect()
 }

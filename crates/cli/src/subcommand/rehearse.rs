@@ -8,6 +8,7 @@ use windlass_rehearsal::{ReceivedRequest, Rehearsal, RehearsalOptions, Script};
 
 use super::{provider_redirect, rehearse_cassette};
 use crate::args::RehearseArgs;
+use crate::words;
 use windlass_host::child_command;
 use windlass_host::command_error::{CommandError, to_single_line};
 use windlass_host::environment::EnvLookup;
@@ -54,14 +55,10 @@ pub(crate) async fn run(args: RehearseArgs, lookup: &impl EnvLookup) -> Result<E
 
 fn load_script(path: &Path) -> Result<Script, CommandError> {
     let text = std::fs::read_to_string(path).map_err(|error| {
-        CommandError::usage(format!(
-            "the script {} cannot be read: {error}; for an example: windlass rehearse \
-             --example > script.toml",
-            path.display()
-        ))
+        CommandError::usage(words::describe_unreadable_script(&path.display(), &error))
     })?;
     Script::parse(&text)
-        .map_err(|error| CommandError::usage(format!("the script {}: {error}", path.display())))
+        .map_err(|error| CommandError::usage(words::describe_bad_script(&path.display(), &error)))
 }
 
 /// Serves until a signal arrives or the output is closed.

@@ -11,6 +11,7 @@ use windlass_rehearsal::{Cassette, Replay, ReplayOptions};
 use super::provider_redirect;
 use super::rehearse::render_greeting;
 use crate::args::RehearseArgs;
+use crate::words;
 use windlass_host::child_command;
 use windlass_host::command_error::{CommandError, to_single_line};
 use windlass_host::display::human_format::format_counted;
@@ -63,11 +64,11 @@ fn report_differences(summary: &ReplaySummary, output: &mut OutputWriter, verbos
         let _ = output.write(format!("windlass: {}\n", to_single_line(&line)));
     };
     for refusal in &summary.refusals {
-        report(format!("not as it was recorded: {refusal}"));
+        report(words::describe_cassette_difference(refusal));
     }
     if let Some(first) = summary.unused.first() {
         let unused = format_counted(summary.unused.len(), "recorded exchange");
-        report(format!("not requested: {unused}, the first is {first}"));
+        report(words::describe_unused_exchanges(&unused, first));
     }
     if verbose {
         report(format!(

@@ -10,6 +10,7 @@ use windlass_settings::trust::TrustStore;
 use windlass_settings::{ProjectTrust, load_settings};
 
 use crate::args::TrustArgs;
+use crate::words;
 use windlass_assembly::directories::working_directory;
 use windlass_assembly::report::trust::render_trust;
 use windlass_assembly::settings;
@@ -19,9 +20,7 @@ use windlass_host::user_directories;
 
 pub(crate) fn run(args: &TrustArgs, lookup: &impl EnvLookup) -> Result<String, CommandError> {
     let Some(state) = user_directories::state_directory(lookup) else {
-        return Err(CommandError::failure(
-            "there is no home directory to remember it in; set HOME",
-        ));
+        return Err(CommandError::failure(words::NO_TRUST_STORE));
     };
     let store = TrustStore::new(&state);
     if args.list {
@@ -36,8 +35,8 @@ pub(crate) fn run(args: &TrustArgs, lookup: &impl EnvLookup) -> Result<String, C
         let was_trusted = store.forget(&trust.root).map_err(write_error)?;
         return Ok(match (args.json, was_trusted) {
             (true, _) => format!("{}\n", json!({ "root": trust.root, "was_trusted": was_trusted })),
-            (false, true) => format!("{} is no longer trusted\n", trust.root.display()),
-            (false, false) => format!("{} was not trusted\n", trust.root.display()),
+            (false, true) => words::describe_forgotten_project(&trust.root.display()),
+            (false, false) => words::describe_unknown_project(&trust.root.display()),
         });
     }
     if let Some(host) = &args.endpoint {
@@ -61,17 +60,15 @@ fn accept_endpoint(
 ) -> Result<String, CommandError> {
     let host = host.trim().to_ascii_lowercase();
     if !trust.endpoints.iter().any(|endpoint| endpoint.host == host) {
-        return Err(CommandError::usage(format!(
-            "the settings of {} send nothing to {host}; `windlass trust --show` lists what they want",
-            trust.root.display()
-        )));
+        let why = words::describe_unknown_endpoint(&trust.root.display(), &host);
+        return Err(CommandError::usage(why));
     }
     store
         .accept_endpoint(&trust.root, &host)
         .map_err(|error| CommandError::failure(error.to_string()))?;
     Ok(match is_json {
         true => format!("{}\n", json!({ "root": trust.root, "endpoint": host })),
-        false => format!("keys may be sent to {host} in {}\n", trust.root.display()),
+        false => words::describe_trusted_endpoint(&host, &trust.root.display()),
     })
 }
 
@@ -81,7 +78,7 @@ fn resolve_directory(args: &TrustArgs) -> Result<PathBuf, CommandError> {
         Ok(path) if path.is_dir() => Ok(path),
         // A directory that is gone can still be removed from the list.
         Err(_) if args.forget => Ok(working_directory()?.join(path)),
-        Ok(_) => Err(CommandError::usage(format!("{} is not a directory", path.display()))),
+        Ok(_) => Err(CommandError::usage(words::describe_no_directory(&path.display()))),
         Err(error) => Err(CommandError::usage(format!("{}: {error}", path.display()))),
     }
 }
@@ -96,7 +93,7 @@ fn list_trusted(store: &TrustStore, is_json: bool) -> Result<String, CommandErro
         return Ok(format!("{}\n", json!({ "trusted": rows })));
     }
     if trusted.is_empty() {
-        return Ok("No project is trusted.\n".to_owned());
+        return Ok(words::NOTHING_TRUSTED.to_owned());
     }
     Ok(trusted
         .iter()

@@ -1,7 +1,7 @@
 //! What a program tries that a command judged to only read has started.
 
 use std::fs;
-use std::os::unix::net::UnixListener;
+use std::os::unix::net::{UnixDatagram, UnixListener};
 
 use serde_json::json;
 
@@ -10,6 +10,8 @@ use crate::held_session::{HeldSession, SECRET, for_each_user, last_tool_result};
 /// Tells of each attempt whether it worked. Only what is on every machine is used; sockets that bash
 /// cannot open are tried with Python where there is one.
 const ATTACKS: &str = r#"#!/bin/bash
+# A Python below somebody's home does not start here, and would seem to be held.
+export PATH=/usr/bin:/bin:$PATH
 try() { local name=$1; shift; if "$@" >/dev/null 2>&1; then echo "HOLE $name"; else echo "held $name"; fi; }
 write() { echo x > "$1"; }
 engine=$(cut -d' ' -f4 /proc/$PPID/stat)
@@ -58,6 +60,8 @@ if command -v python3 >/dev/null; then
     try "socket-$family" socket "socket.$family" socket.SOCK_DGRAM
   done
   try unix-path python3 -c "import socket; socket.socket(socket.AF_UNIX).connect('BASE/listener')"
+  try datagram-pair python3 -c "import socket; socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)[0].sendto(b'x', 'BASE/datagrams')"
+  try raw-pair python3 -c "import socket; socket.socketpair(socket.AF_UNIX, socket.SOCK_RAW)[0].sendto(b'x', 'BASE/datagrams')"
   try keys python3 -c "import ctypes,sys; sys.exit(ctypes.CDLL(None).syscall(248,b'user',b'x',b'y',1,-3) < 0)"
   try uring python3 -c "import ctypes,sys; b=ctypes.create_string_buffer(120); sys.exit(ctypes.CDLL(None).syscall(425,1,b) < 0)"
   try trace python3 -c "import ctypes,sys; sys.exit(ctypes.CDLL(None).ptrace(16,$PPID,0,0) < 0)"
@@ -66,6 +70,11 @@ if command -v python3 >/dev/null; then
   try trace-read call "310,$engine,0,0,0,0,0"
   try pidfd-steal python3 -c "import ctypes,os,sys; fd=os.pidfd_open($engine); sys.exit(ctypes.CDLL(None).syscall(438,fd,0,0) < 0)"
   try pidfd-signal python3 -c "import os,signal; signal.pidfd_send_signal(os.pidfd_open($engine), 0)"
+  # Refused by the filter, so on kernels too where Landlock does not see it.
+  emptied() { python3 -c "import errno,os,sys
+try: os.open('a.json', os.O_RDONLY|os.O_TRUNC)
+except OSError as e: sys.exit(e.errno == errno.EPERM)"; }
+  try empty-by-reading emptied
   try unnamed-file python3 -c "import os; os.open('.', os.O_TMPFILE|os.O_RDWR)"
   try unnamed-link python3 -c "import os; fd=os.open(os.environ['TMPDIR'], os.O_TMPFILE|os.O_RDWR); os.link(f'/proc/self/fd/{fd}', 'planted', follow_symlinks=True)"
   try move-out python3 -c "import os; p=os.environ['TMPDIR']+'/m'; open(p,'w').close(); os.rename(p,'planted')"
@@ -91,6 +100,7 @@ except OSError as e: sys.exit(e.errno == errno.EPERM)"; }
   try xattr python3 -c "import os; os.setxattr('a.json','user.x',b'y')"
   try memfd-write python3 -c "import os; fd=os.memfd_create('x'); os.write(fd,b'#!/bin/sh\necho x > planted\n'); p=os.spawnv(os.P_WAIT,f'/proc/self/fd/{fd}',['x']); assert p==0 and os.path.exists('planted')"
 fi
+command -v python3 >/dev/null && ! python3 -c "import socket; a, b = socket.socketpair(); a.send(b'x')" || echo "works pair"
 echo x > "$TMPDIR/mine" && echo "works temporary"
 echo x > /dev/null && echo "works null"
 echo x > /dev/stderr && echo "works stderr"
@@ -104,6 +114,7 @@ fn a_program_that_a_read_only_command_starts_is_held() {
         let base = session.base();
         let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
         let port = listener.local_addr().expect("an address").port();
+        let _datagrams = UnixDatagram::bind(base.join("datagrams")).expect("a socket");
         let _named = UnixListener::bind(base.join("listener")).expect("a socket");
         rustix::fs::mknodat(
             rustix::fs::CWD,
@@ -125,7 +136,7 @@ fn a_program_that_a_read_only_command_starts_is_held() {
         let who = session.user;
         assert!(!told.contains("HOLE"), "{who:?}: {told}");
         assert!(told.matches("held ").count() > 30, "{who:?}: {told}");
-        for works in ["temporary", "null", "stderr", "reading"] {
+        for works in ["pair", "temporary", "null", "stderr", "reading"] {
             assert!(told.contains(&format!("works {works}")), "{who:?}: {works} in {told}");
         }
         assert!(!told.contains(SECRET), "{who:?}: {told}");
@@ -190,6 +201,27 @@ fn without_a_cell_what_a_deny_rule_hides_is_asked_about() {
         let calls: Vec<_> = lines.iter().map(|line| json!({ "command": line })).collect();
         let (told, _) = session.run(&["--disallowedTools", "Read(.env)"], &calls);
         assert!(!told.contains(SECRET), "{:?}: {told}", session.user);
+    });
+}
+
+/// A directory whose name ends in a blank makes two words of a name, and the second is a place elsewhere.
+#[test]
+fn a_name_that_a_loop_divides_leads_nowhere_unasked() {
+    crate::held_session::for_each_machine(|session| {
+        let key = session.dirs.home().join(".ssh/id_rsa");
+        let notes = session.base().join("notes");
+        fs::write(&notes, "canary: elsewhere\n").expect("a file");
+        for place in [&key, &notes] {
+            let decoy = session.dirs.file(&format!("d {}", place.display()));
+            fs::create_dir_all(decoy.parent().expect("a folder")).expect("a folder");
+            fs::write(decoy, "decoy\n").expect("a file");
+            let told = session.run_bash(
+                &[],
+                &format!("for i in */{}; do cat $i; done", &place.display().to_string()[1..]),
+            );
+            let who = (session.user, session.machine);
+            assert!(!told.contains(SECRET) && !told.contains("elsewhere"), "{who:?}: {told}");
+        }
     });
 }
 

@@ -94,6 +94,49 @@ fn hooks_of_a_project_run_in_the_sandbox() {
     });
 }
 
+/// The lines that it leaves for later commands are read in the sandbox as well.
+#[test]
+fn variables_of_a_projects_hook_are_read_in_the_sandbox() {
+    for_each_machine(|session| {
+        let line = "echo 'touch ~/escaped; export SEEN=yes' >> $CLAUDE_ENV_FILE";
+        let hook = json!({"type": "command", "command": line});
+        let hooks = json!({"hooks": {"SessionStart": [{"hooks": [hook]}]}});
+        fs::create_dir_all(session.dirs.file(".claude")).expect("a folder");
+        fs::write(session.dirs.file(".claude/settings.json"), hooks.to_string()).expect("a file");
+        let flags = ["--sandbox=required", "--trust-project"];
+        let told = session.run_bash(&flags, "echo \"[$SEEN]\"");
+        let who = session.user;
+        assert!(told.contains("[yes]"), "{who:?}: {told}");
+        assert!(!session.dirs.home().join("escaped").exists(), "{who:?}: {told}");
+    });
+}
+
+/// What a command in the sandbox exports says nothing to one that leaves it with a yes: the user would see
+/// a plain `git`, and another program would run.
+#[test]
+fn variables_do_not_leave_the_sandbox() {
+    for_each_machine(|session| {
+        fs::create_dir(session.dirs.file("tools/evil")).expect("a folder");
+        session.plant_visible_program("evil/git", "#!/bin/bash\ntouch ~/escaped\n");
+        let settings = json!({
+            "sandbox": {"excludedCommands": ["git:*"]}, "permissions": {"allow": ["Bash(git:*)"]},
+        });
+        let calls = [
+            json!({"command": "export PATH=\"$PWD/tools/evil:$PATH\" GIT_TEST=seen"}),
+            json!({"command": "git --version"}),
+            json!({"command": "echo \"[$GIT_TEST]\"; export GIT_TEST=later"}),
+            json!({"command": "echo \"[$GIT_TEST] $PATH\""}),
+        ];
+        let (told, _) =
+            session.run(&["--sandbox=required", "--settings", &settings.to_string()], &calls);
+        let who = session.user;
+        assert!(!session.dirs.home().join("escaped").exists(), "{who:?}: {told}");
+        assert!(told.contains("git version"), "{who:?}: {told}");
+        let last = last_tool_result(&told);
+        assert!(last.contains("[later]") && last.contains("tools/evil"), "{who:?}: {last}");
+    });
+}
+
 /// A command that goes on running is held like others, and checked when it ends.
 #[test]
 fn a_background_command_makes_no_protected_directory() {
@@ -111,7 +154,7 @@ fn a_background_command_makes_no_protected_directory() {
         assert!(session.dirs.file("over").exists(), "{who:?}: {told}");
         assert!(!session.dirs.file(".vscode/tasks.json").exists(), "{who:?}: {told}");
         assert!(!session.dirs.file(".git/hooks/pre-commit").exists(), "{who:?}: {told}");
-        for place in [".vscode", ".git", ".idea", ".claude"] {
+        for place in [".vscode", ".git", ".idea", ".claude", ".npmrc"] {
             assert!(!session.dirs.file(place).exists(), "{who:?}: {place} is left: {told}");
         }
     });

@@ -103,7 +103,7 @@ fn what_differs_from_the_recording_fails_the_replay() {
     let other = [WINDLASS, "-p", "Something else?", "--model", "sonnet", "--max-retries", "0"];
     let finished = replay(&other);
     assert_eq!(finished.code, Some(1), "{finished:?}");
-    assert!(finished.stderr.contains("not as it was recorded"), "{finished:?}");
+    assert!(finished.stderr.contains("differs from the recording"), "{finished:?}");
     assert!(finished.stderr.contains("not requested: 2 recorded exchanges"), "{finished:?}");
 
     let finished = replay(&["true"]);

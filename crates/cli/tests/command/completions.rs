@@ -125,3 +125,19 @@ fn a_value_behind_an_equals_sign_is_completed_however_the_shell_cuts_it() {
     assert!(ask(&["--output-format", "="]).starts_with("text"));
     assert_eq!(ask(&["no-command", "nothing"]), "");
 }
+
+/// A shell inserts a word as it is, and whoever wrote the project named its agents.
+#[test]
+fn a_word_that_a_shell_would_run_is_not_offered() {
+    let dirs = TestDirs::new();
+    let agents = dirs.work().join(".claude/agents");
+    std::fs::create_dir_all(&agents).expect("a folder");
+    let names = ["small", "smash$(touch made)", "smile`id`", "smoke;id", "smart one", "smug'"];
+    for (number, name) in names.iter().enumerate() {
+        let page = format!("---\nname: \"{name}\"\ndescription: d\n---\nYou.\n");
+        std::fs::write(agents.join(format!("{number}.md")), page).expect("a file");
+    }
+    for shell in SHELLS.iter().filter(|shell| shell.is_installed()) {
+        assert_eq!(shell.complete(&dirs, &["--agent", "sm"]), ["small"], "{}", shell.name);
+    }
+}

@@ -182,6 +182,10 @@ impl RunningCommand {
         Self { child, began: Instant::now(), stdout, stderr }
     }
 
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     pub(crate) fn signal(&self, signal: Signal) {
         let pid = Pid::from_child(&self.child);
         kill_process(pid, signal).expect("it is still there");
@@ -200,6 +204,11 @@ impl RunningCommand {
     /// Waits for a line of standard error with these words.
     pub(crate) fn wait_for_stderr(&mut self, words: &str) {
         self.stderr.wait_for(words);
+    }
+
+    /// Standard error as far as `wait_for_stderr` has read it.
+    pub(crate) fn seen_stderr(&self) -> &str {
+        &self.stderr.seen
     }
 
     pub(crate) fn finish(mut self) -> FinishedCommand {

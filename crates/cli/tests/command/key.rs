@@ -166,3 +166,24 @@ fn programs_can_ask_whether_there_is_a_key() {
     assert!(!with.stdout.contains("sk-test"), "{with:?}");
     assert!(ask(&["login"], None).error_line(2).contains("windlass key set"));
 }
+
+/// Adapters ask with the settings of a session before the command; a key may stand there, or in a file.
+#[test]
+fn the_answer_about_a_key_knows_the_settings() {
+    let dirs = TestDirs::new();
+    let ask = |arguments: &[&str]| run(dirs.windlass(arguments).env_remove("ANTHROPIC_API_KEY"));
+    let settings = r#"{"env": {"ANTHROPIC_API_KEY": "sk-test"}}"#;
+    for arguments in [
+        ["--settings", settings, "auth", "status", "--json"],
+        ["auth", "status", "--json", "--settings", settings],
+    ] {
+        let answer = ask(&arguments);
+        assert_eq!(answer.code, Some(0), "{answer:?}");
+        assert!(answer.stdout.contains(r#""loggedIn":true"#), "{answer:?}");
+    }
+    assert_eq!(ask(&["--settings", "{}", "auth", "status", "--json"]).code, Some(1));
+    let folder = dirs.home().join(".claude");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    std::fs::write(folder.join("settings.json"), settings).expect("a file");
+    assert_eq!(ask(&["auth", "status", "--json"]).code, Some(0));
+}

@@ -94,6 +94,20 @@ fn a_skill_brings_hooks_when_it_is_loaded_and_not_before() {
 }
 
 #[test]
+fn a_skill_answers_to_the_name_of_its_folder() {
+    let dirs = TestDirs::new();
+    let skill =
+        "---\nname: tide-table\ndescription: knows tides\n---\nRead the tides of $ARGUMENTS.";
+    write(dirs.home().join(".claude/skills/tides/SKILL.md"), skill);
+    let server = play(Script::new().answer(ScriptedAnswer::text("Aye.").repeat(0)));
+    for name in ["/tides today", "/tide-table today"] {
+        assert_eq!(ask(&dirs, &server, &["-p", name]).answer(), "Aye.\n", "{name}");
+        let request = server.requests().pop().expect("a request").body;
+        assert!(request.contains("Read the tides of today."), "{name}: {request}");
+    }
+}
+
+#[test]
 fn a_skill_that_a_person_calls_brings_its_hooks_too() {
     let dirs = TestDirs::new();
     let skill = "---\nname: careful\ndescription: takes care\nmodel: nobody-knows-it\nhooks:\n  PreToolUse:\n    - matcher: Bash\n      hooks:\n        - type: command\n          command: \"echo 'not with this skill' >&2; exit 2\"\n---\nTake care.";

@@ -158,12 +158,18 @@ fn servers_are_added_listed_and_removed_and_the_rest_of_the_file_stays() {
         "{listed:?}"
     );
     mcp(&["remove", "old"]).answer();
+    // What is wrong with a file is said, and not that there are no servers.
+    std::fs::write(dirs.file(".mcp.json"), "{\"mcpServers\":\n{").expect("a file");
+    let listed = mcp(&["list"]);
+    assert!(listed.answer().contains(".mcp.json, line 2"), "{listed:?}");
+    std::fs::remove_file(dirs.file(".mcp.json")).expect("it is there");
     assert!(mcp(&["remove", "box"]).error_line(1).contains("there is no MCP server `box`"));
     let left = std::fs::read_to_string(&kept).expect("the file");
     assert!(left.starts_with("{\n  \"numStartups\": 7,\n  \"theme\": \"dark\","), "{left}");
     for (arguments, words) in [
         (&["add", "a b", "sh"][..], "cannot be a server's name"),
         (&["add-json", "x", "{}"], "it has no `command`"),
+        (&["add-json", "x", r#"{"command": " "}"#], "it has no `command`"),
         (&["add", "x", "-e", "oops", "sh"], "write NAME=VALUE"),
     ] {
         assert!(mcp(arguments).error_line(2).contains(words), "{arguments:?}");

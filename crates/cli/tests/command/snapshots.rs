@@ -576,6 +576,9 @@ fn snapshots_are_bounded_by_settings() {
     assert_eq!(ended.code, Some(0), "{ended:?}");
     let given_up = rewind(&dirs, &["--to", "1", "--files", "--dry-run"]);
     assert!(given_up.contains("were given up"), "{given_up}");
+    let call = find_call(&dirs, "echo two > a");
+    assert!(given_up.contains(&call), "what is not restored is named: {given_up}");
+    assert!(rewind(&dirs, &[]).contains(&call), "in the list of prompts, too");
     let stats = run(&mut dirs.windlass(&["stats", "--json"])).answer().to_owned();
     let stats: Value = serde_json::from_str(&stats).expect("JSON");
     assert!(stats["snapshots"]["bytes"].as_u64().expect("a size") <= 1 << 20, "{stats}");

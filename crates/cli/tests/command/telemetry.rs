@@ -1,14 +1,16 @@
 //! Telemetry of the real binary: what collectors are told, and that bad ones are not felt.
 
 use std::collections::BTreeSet;
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use windlass_rehearsal::{Rehearsal, Script, ScriptedAnswer as Says, ScriptedFault};
 
 use crate::collector::{Collector, CollectorBehaviour, attribute};
-use crate::fixture::{FinishedCommand, TestDirs, play, run};
+use crate::fixture::{FinishedCommand, PATIENCE, RunningCommand, TestDirs, play, run};
 
 /// What makes all three signals go to a collector.
 fn send_to<'a>(command: &'a mut Command, protocol: &str, url: &str) -> &'a mut Command {
@@ -329,6 +331,47 @@ fn headers_of_a_helper_go_along_and_a_console_stays_out_of_a_protocol() {
 }
 
 #[test]
+fn counters_are_there_for_a_server_that_asks() {
+    let (dirs, server) = (TestDirs::new(), one_command("until [ -e go ]; do sleep 0.05; done"));
+    let mut command = asked(&dirs, &server, &[]);
+    command
+        .env("CLAUDE_CODE_ENABLE_TELEMETRY", "1")
+        .env("OTEL_METRICS_EXPORTER", "prometheus")
+        .env("OTEL_EXPORTER_PROMETHEUS_PORT", "0")
+        .env("CLAUDE_CODE_OTEL_DIAG_STDERR", "1");
+    let mut running = RunningCommand::start(&mut command);
+    running.wait_for_stderr("/metrics");
+    let address = running.seen_stderr().split("http://").nth(1).expect("an address");
+    let address = address.split('/').next().expect("a host").to_owned();
+    let ask = |host: &str, line: &str| {
+        let mut stream = TcpStream::connect(&address).expect("a connection");
+        stream.set_read_timeout(Some(PATIENCE)).expect("a limit");
+        stream.write_all(format!("{line} HTTP/1.1\r\nhost: {host}\r\n\r\n").as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("an answer");
+        answer
+    };
+    let began = Instant::now();
+    let page = loop {
+        let page = ask(&address, "GET /metrics");
+        if page.contains("claude_code_cost_usage_USD_total{") {
+            break page;
+        }
+        assert!(began.elapsed() < PATIENCE, "{page}");
+        std::thread::yield_now();
+    };
+    assert!(page.starts_with("HTTP/1.1 200 OK\r\n"), "{page}");
+    assert!(page.contains("# TYPE claude_code_session_count_total counter\n"), "{page}");
+    assert!(page.contains("type=\"output\"") && page.contains("session_id="), "{page}");
+    assert!(page.contains("terminal_type=") || page.contains("user_id="), "{page}");
+    assert!(ask("evil.test", "GET /metrics").starts_with("HTTP/1.1 403"));
+    assert!(ask("localhost", "GET /").starts_with("HTTP/1.1 404"));
+    assert!(ask("[::1]:1", "POST /metrics").starts_with("HTTP/1.1 405"));
+    std::fs::write(dirs.file("go"), "").expect("a file");
+    assert_eq!(running.finish().code, Some(0));
+}
+
+#[test]
 fn what_is_sent_where_is_said_by_doctor_without_secrets() {
     let dirs = TestDirs::new();
     let mut command = dirs.asking("http://127.0.0.1:9", &["doctor", "--offline"]);
@@ -341,7 +384,8 @@ fn what_is_sent_where_is_said_by_doctor_without_secrets() {
     assert!(!text.contains("collector-secret") && !text.contains("password"), "{finished:?}");
 }
 
-/// The names that the page lists and those in the code are the same.
+/// The names that the page lists and those in the code are the same, and of the reference CLI's names it
+/// says of each whether it is sent.
 #[test]
 fn the_page_about_telemetry_lists_every_name() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -356,5 +400,117 @@ fn the_page_about_telemetry_lists_every_name() {
         };
         parts.filter(is_name).map(str::to_owned).collect()
     };
-    assert_eq!(written(&page, '`'), written(&code, '"'));
+    let sent = written(&page, '`');
+    assert_eq!(sent, written(&code, '"'));
+    let (_, not_sent) = page.split_once("### Not sent\n").expect("a list of what is not sent");
+    let not_sent = not_sent.split("\n## ").next().expect("its end");
+    let attributes = std::fs::read_dir(root.join("crates/telemetry/src/tracker"))
+        .expect("a folder")
+        .map(|file| std::fs::read_to_string(file.expect("a file").path()).expect("a text"))
+        .collect::<String>();
+    for name in REFERENCE_NAMES {
+        let is_sent = sent.contains(&format!("claude_code.{name}"));
+        let is_refused = not_sent.contains(&format!("| `{name}`"));
+        assert!(is_sent != is_refused, "{name}: sent {is_sent}, refused {is_refused}");
+    }
+    for name in REFERENCE_ATTRIBUTES {
+        let is_sent =
+            attributes.contains(&format!("\"{name}\"")) && page.contains(&format!("`{name}`"));
+        let is_refused = not_sent.contains(&format!("| `{name}`"));
+        assert!(is_sent != is_refused, "{name}: sent {is_sent}, refused {is_refused}");
+    }
 }
+
+/// Metrics, events and spans of the reference CLI.
+const REFERENCE_NAMES: [&str; 40] = [
+    "session.count",
+    "lines_of_code.count",
+    "pull_request.count",
+    "commit.count",
+    "cost.usage",
+    "token.usage",
+    "code_edit_tool.decision",
+    "active_time.total",
+    "user_prompt",
+    "assistant_response",
+    "api_request",
+    "api_error",
+    "api_retries_exhausted",
+    "api_refusal",
+    "api_request_body",
+    "api_response_body",
+    "tool_decision",
+    "tool_result",
+    "permission_mode_changed",
+    "mcp_server_connection",
+    "hook_registered",
+    "hook_execution_start",
+    "hook_execution_complete",
+    "hook_plugin_metrics",
+    "compaction",
+    "subagent_completed",
+    "skill_activated",
+    "at_mention",
+    "plugin_installed",
+    "plugin_loaded",
+    "auth",
+    "internal_error",
+    "retention_sweep",
+    "feedback_survey",
+    "interaction",
+    "llm_request",
+    "hook",
+    "tool",
+    "tool.blocked_on_user",
+    "tool.execution",
+];
+
+/// What the reference CLI says besides, where it is not said of everything.
+const REFERENCE_ATTRIBUTES: [&str; 46] = [
+    "start_type",
+    "query_source",
+    "speed",
+    "effort",
+    "agent.name",
+    "skill.name",
+    "plugin.name",
+    "marketplace.name",
+    "mcp_server.name",
+    "mcp_tool.name",
+    "language",
+    "prompt_length",
+    "message.uuid",
+    "command_name",
+    "command_source",
+    "response_length",
+    "cost_usd",
+    "cost_usd_micros",
+    "duration_ms",
+    "request_id",
+    "client_request_id",
+    "status_code",
+    "attempt",
+    "total_attempts",
+    "total_retry_duration_ms",
+    "has_category",
+    "category",
+    "server_fallback_hop",
+    "tool_source",
+    "tool_parameters",
+    "tool_input",
+    "error_type",
+    "decision_type",
+    "decision_source",
+    "mcp_server_scope",
+    "from_mode",
+    "to_mode",
+    "trigger",
+    "num_hooks",
+    "pre_tokens",
+    "post_tokens",
+    "agent_type",
+    "is_async",
+    "total_tokens",
+    "total_tool_uses",
+    "ttft_ms",
+];

@@ -1,7 +1,7 @@
 //! Work on trial: a dry run changes nothing until it is applied, what people do meanwhile is a conflict,
 //! a command can be tried from a permission prompt, and several continuations run side by side.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
@@ -142,14 +142,27 @@ fn a_dry_run_applies_itself_or_is_dropped() {
     assert_eq!((count_trials(&dirs), dirs.file("x").exists()), (0, false));
 }
 
-/// The directories of other tests are temporary ones, which stay writable.
-#[test]
-fn everything_else_is_read_only_in_a_dry_run() {
-    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
-    let [home, work, state] = ["home", "work", "state"].map(|name| folder.path().join(name));
-    for path in [&home, &work] {
+/// The directories of other tests are temporary ones, which stay writable; a checkout may be in one, too.
+fn folders_that_stay() -> (tempfile::TempDir, [PathBuf; 3]) {
+    let temporary = ["/tmp", "/var/tmp", "/dev/shm"].map(PathBuf::from);
+    let places = [Some(PathBuf::from(env!("CARGO_TARGET_TMPDIR"))), std::env::home_dir()];
+    let stays = |place: &PathBuf| {
+        let place = place.canonicalize().unwrap_or_else(|_| place.clone());
+        !temporary.iter().any(|path| place.starts_with(path))
+            && !place.starts_with(std::env::temp_dir())
+    };
+    let place = places.into_iter().flatten().find(stays).expect("a place that is not temporary");
+    let folder = tempfile::tempdir_in(place).expect("a folder");
+    let paths = ["home", "work", "state"].map(|name| folder.path().join(name));
+    for path in &paths {
         std::fs::create_dir(path).expect("a folder");
     }
+    (folder, paths)
+}
+
+#[test]
+fn everything_else_is_read_only_in_a_dry_run() {
+    let (folder, [home, work, state]) = folders_that_stay();
     let command = "echo in > in; echo out > ../out || echo HELD; echo out > $HOME/out || echo HELD";
     let server =
         play(Script::new().answer(bash(command)).answer(ScriptedAnswer::text("Over.").repeat(0)));
@@ -162,6 +175,95 @@ fn everything_else_is_read_only_in_a_dry_run() {
     assert!(!folder.path().join("out").exists() && !home.join("out").exists());
     assert!(!work.join("in").exists());
     assert!(!ended.stderr.contains("cannot"), "{}", ended.stderr);
+}
+
+#[test]
+fn a_dry_run_can_write_its_own_session_and_no_other_state_of_ours() {
+    let (_folder, [home, work, state]) = folders_that_stay();
+    let dirs = TestDirs::new();
+    let command = "cd $STATE/windlass; for f in trust.json workspaces/other/s sessions/other/x.jsonl \
+                   sessions/*work/7a0e*; do echo spoilt >> $f && echo WROTE $f; mv $f $f.moved && echo MOVED $f; \
+                   done; echo spoilt > new.json && echo WROTE new; echo one > $OLDPWD/tried; \
+                   for f in trials/*.session; do echo ../../other > $f; done";
+    let script = Script::new()
+        .answer(ScriptedAnswer::text("First.").when("first"))
+        .answer(bash(command).when("second"))
+        .answer(ScriptedAnswer::text("Second.").when_result(""))
+        .answer(bash("echo two > tried").when("third"))
+        .answer(ScriptedAnswer::text("Third.").when_result(""));
+    let server = play(script);
+    let ask = |flags: &[&str]| {
+        let mut asking = dirs.asking(&server.url(), &["--dangerously-skip-permissions"]);
+        asking.current_dir(&work).env("HOME", &home).env("XDG_STATE_HOME", &state);
+        run(asking.env("STATE", &state).args(flags))
+    };
+    let others = ["trust.json", "workspaces/other/s", "sessions/other/x.jsonl"];
+    for name in others {
+        write(&state.join("windlass").join(name), "kept");
+    }
+    output(&ask(&["--session-id", SESSION, "-p", "first"]));
+    let first = dirs_journal(&state, SESSION);
+    let held = text(&first);
+    let ended = ask(&["--dry-run", "-p", "second"]);
+    assert!(output(&ended).contains("+++ b/tried"), "{} {}", ended.stdout, ended.stderr);
+    for name in others {
+        assert_eq!(text(&state.join("windlass").join(name)), "kept", "{name}");
+    }
+    assert_eq!(text(&first), held, "the other session of this directory");
+    assert!(!state.join("windlass/new.json").exists());
+    let spoilt = ["WROTE sessions/", "MOVED sessions/", "WROTE trust", "WROTE work"];
+    let mut journals = journals_beside(&first);
+    journals.retain(|path| *path != first);
+    let own = text(journals.first().expect("the journal of the dry run"));
+    assert!(own.contains("Second.") && !spoilt.iter().any(|words| own.contains(words)), "{own}");
+    // What programs wrote into the file with the session's id is not believed.
+    let name = ended.stderr.rsplit(' ').next().unwrap_or_default().trim();
+    assert!(name.starts_with("run-"), "{}", ended.stderr);
+    // The session itself can be continued in a dry run, and then it is the one that may be written.
+    let ended = ask(&["--dry-run", "-r", SESSION, "-p", "third"]);
+    assert!(output(&ended).contains("+two"), "{} {}", ended.stdout, ended.stderr);
+    assert!(ended.stderr.trim_end().ends_with(SESSION), "{}", ended.stderr);
+    assert!(text(&first).contains("Third."), "it is written down");
+}
+
+fn dirs_journal(state: &Path, session: &str) -> PathBuf {
+    let projects = std::fs::read_dir(state.join("windlass/sessions")).expect("sessions").flatten();
+    let mut journals = projects.map(|one| one.path().join(format!("{session}.jsonl")));
+    journals.find(|path| path.is_file()).expect("a journal")
+}
+
+fn journals_beside(journal: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(journal.parent().expect("a folder")).expect("a folder");
+    let paths = entries.flatten().map(|entry| entry.path());
+    paths.filter(|path| path.extension().is_some_and(|kind| kind == "jsonl")).collect()
+}
+
+#[test]
+fn trials_are_known_by_their_real_place_and_those_of_other_sessions_are_left_alone() {
+    let dirs = TestDirs::new();
+    write(&dirs.file("a"), "one\n");
+    // By its real name the state is inside the directory; its usual name does not show that.
+    std::fs::create_dir(dirs.file("inside")).expect("a folder");
+    let link = dirs.home().join("state-link");
+    std::os::unix::fs::symlink(dirs.file("inside"), &link).expect("a link");
+    let server = play(Script::new().answer(bash("echo two > a")));
+    let flags = ["--dry-run", "--dangerously-skip-permissions", "-p", "go"];
+    let refused = run(dirs.asking(&server.url(), &flags).env("XDG_STATE_HOME", &link));
+    assert!(refused.error_line(1).contains("inside the directory"), "{refused:?}");
+    assert_eq!(server.request_count(), 0);
+    // A command's trial belongs to the session that asks about it.
+    let (_server, ended) = dry_run(&dirs, "echo two > a", &[]);
+    output(&ended);
+    let trials = dirs.work().parent().expect("a folder").join("state/windlass/trials");
+    let run_trial = std::fs::read_dir(&trials)
+        .expect("trials")
+        .flatten()
+        .find(|entry| entry.file_name().to_string_lossy().starts_with("run-"));
+    let command_trial = trials.join("call-1-0");
+    std::fs::rename(run_trial.expect("a trial").path(), &command_trial).expect("renamed");
+    run(&mut dirs.windlass(&["apply"])).error_line(2);
+    run(&mut dirs.windlass(&["apply", "--discard", SESSION])).error_line(2);
+    assert!(command_trial.join("trial.json").exists());
 }
 
 #[test]
@@ -211,42 +313,6 @@ fn a_command_is_tried_first_and_then_applied_or_dropped() {
     assert_eq!(text(&dirs.file("a.txt")), "two\n", "refused, so it is there");
     assert_eq!(talk.end(), Some(0));
     assert_eq!(count_trials(&dirs), 0);
-}
-
-#[test]
-fn continuations_race_and_one_is_applied() {
-    let dirs = TestDirs::new();
-    write(&dirs.file("a"), "one\n");
-    let script = Script::new()
-        .answer(bash("echo opus >> a; echo o > o").when_model("opus"))
-        .answer(ScriptedAnswer::text("By opus.").when_model("opus").repeat(0))
-        .answer(bash("echo haiku >> a").when_model("haiku"))
-        .answer(ScriptedAnswer::text("By haiku.").when_model("haiku").repeat(0))
-        .answer(bash("echo first >> a"))
-        .answer(ScriptedAnswer::text("Started.").repeat(0));
-    let server = play(script);
-    let flags = ["--dangerously-skip-permissions", "--session-id", SESSION, "-p", "start"];
-    run(&mut dirs.asking(&server.url(), &flags)).answer();
-    assert_eq!(text(&dirs.file("a")), "one\nfirst\n");
-    let race =
-        ["race", "--models", "opus,haiku", "--json", "--apply", "2", "--max-budget-usd", "5"];
-    let mut racing = dirs.asking(&server.url(), &race);
-    let ended = run(racing.args(["--", "--dangerously-skip-permissions"]));
-    let object: Value = serde_json::from_str(output(&ended)).expect("JSON");
-    let rows = object["continuations"].as_array().expect("a list");
-    assert_eq!(rows.len(), 2, "{object}");
-    assert_eq!((&rows[0]["result"], &rows[1]["result"]), (&json!("By opus."), &json!("By haiku.")));
-    assert_eq!(object["applied"], 2);
-    // Both began before the prompt that is raced: what it did is not in their files.
-    let diff = rows[0]["changes"]["files"][0]["diff"].as_str().expect("a diff");
-    assert!(diff.contains("+opus") && diff.contains("-first"), "{diff}");
-    assert_eq!(text(&dirs.file("a")), "one\nhaiku\n");
-    assert!(!dirs.file("o").exists());
-    assert_eq!(count_trials(&dirs), 0);
-    assert!(ended.stderr.contains("[1 opus] Bash"), "{}", ended.stderr);
-    let next = rows[1]["session_id"].as_str().expect("an id");
-    run(&mut dirs.windlass(&["sessions", "show", next])).answer();
-    run(&mut dirs.windlass(&["race", "--models", "opus"])).error_line(2);
 }
 
 #[test]

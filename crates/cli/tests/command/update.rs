@@ -295,15 +295,44 @@ fn a_broken_release_changes_nothing() {
 #[test]
 fn plain_http_of_others_and_a_missing_address_are_refused() {
     let copy = InstalledCopy::new();
-    for (value, words) in [("", "WINDLASS_RELEASES_URL"), ("http://192.0.2.1/r", "https://")] {
+    // Names that only begin like this machine's, and an address behind a user's name.
+    let others = [
+        "http://192.0.2.1/r",
+        "http://127.0.0.1.example/r",
+        "http://localhost.example/r",
+        "http://127.0.0.1@192.0.2.1/r",
+        "http://127.0.0.1:80@192.0.2.1/r",
+        "ftp://127.0.0.1/r",
+        "127.0.0.1/r",
+        "",
+    ];
+    for value in others {
         let mut update = Command::new(copy.versions().join("current/windlass"));
         let mut install = Command::new("sh");
         for command in [update.arg("update"), install.arg(SCRIPT)] {
             let refused = run(copy.with_environment(command).env("WINDLASS_RELEASES_URL", value));
             assert_ne!(refused.code, Some(0), "{refused:?}");
-            assert!(refused.stderr.contains(words), "{refused:?}");
+            // The variable is named only where nothing was asked yet.
+            assert!(refused.stderr.contains("WINDLASS_RELEASES_URL"), "{value}: {refused:?}");
         }
     }
+    assert_eq!(copy.current(), env!("CARGO_PKG_VERSION"));
+}
+
+#[test]
+fn this_machine_may_be_named_and_a_slash_may_follow() {
+    let copy = InstalledCopy::new();
+    copy.host.publish(NEWER, &program(NEWER));
+    let url = copy.host.url.replace("127.0.0.1", "localhost") + "/";
+    let mut install = Command::new("sh");
+    let finished =
+        run(copy.with_environment(install.arg(SCRIPT)).env("WINDLASS_RELEASES_URL", &url));
+    assert_eq!(finished.code, Some(0), "{finished:?}");
+    let mut update = Command::new(copy.versions().join(env!("CARGO_PKG_VERSION")).join("windlass"));
+    update.args(["update", "--check"]);
+    let looked = run(copy.with_environment(&mut update).env("WINDLASS_RELEASES_URL", &url));
+    assert_eq!(looked.code, Some(0), "{looked:?}");
+    assert!(looked.stdout.contains(NEWER), "{looked:?}");
 }
 
 #[test]

@@ -289,6 +289,105 @@ fn moments_requests_and_places_of_a_session_are_found() {
 }
 
 #[test]
+fn a_request_is_shown_as_it_was_sent() {
+    let dirs = TestDirs::new();
+    let script = Script::new()
+        .answer(ScriptedAnswer::text("I look.").tool("Bash", json!({"command": "echo one"})))
+        .answer(ScriptedAnswer::text("Done."));
+    let server = play(script);
+    let asked = run(&mut dirs.asking(&server.url(), &["-p", "look here", "--trust-project"]));
+    assert_eq!(asked.code, Some(0), "{}", asked.stderr);
+    let journals = dirs.journals();
+    let id = journals[0].file_stem().unwrap().to_string_lossy().into_owned();
+    let viewer =
+        RunningViewer::start_command(&mut dirs.asking(&server.url(), &["view", "--no-open"]));
+    let of = |part: &str| viewer.get(&format!("/api/sessions/{id}{part}"));
+    let listed = of("/requests");
+    let seqs: Vec<u64> = listed["requests"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|request| request["seq"].as_u64().unwrap())
+        .collect();
+    let sent = server.requests();
+    assert_eq!(seqs.len(), sent.len(), "{listed}");
+    for (seq, sent) in seqs.iter().zip(&sent) {
+        let shown = of(&format!("/request/{seq}?form=wire"));
+        assert_eq!(shown["wire"], "anthropic_messages", "{shown}");
+        assert_eq!((&shown["path"], &shown["bytes"]), (&json!(sent.path), &json!(sent.body_bytes)));
+        let parse = |text: &str| serde_json::from_str::<Value>(text).unwrap();
+        assert_eq!(parse(shown["text"].as_str().unwrap()), parse(&sent.body));
+        let key = sent.headers.iter().find(|(name, _)| name == "x-api-key").expect("a key");
+        assert!(!shown.to_string().contains(&key.1), "{shown}");
+    }
+    let other = of(&format!("/request/{}?form=wire&wire=gemini", seqs[0]));
+    assert!(other["text"].as_str().unwrap().contains("\"contents\": ["), "{other}");
+    let difference = of(&format!("/request-diff?a={}&b={}&form=wire", seqs[0], seqs[1]));
+    let common = sent[0].body.bytes().zip(sent[1].body.bytes());
+    let common = common.take_while(|(one, two)| one == two).count();
+    assert_eq!(
+        (&difference["form"], &difference["shared_bytes"]),
+        (&json!("wire"), &json!(common))
+    );
+    assert!(difference["first"].as_str().unwrap().starts_with("messages"), "{difference}");
+    for wrong in ["form=x", "form=wire&wire=x"] {
+        let path = format!("/api/sessions/{id}/request/{}?{wrong}", seqs[0]);
+        assert_eq!(viewer.get_with(&path, &[&viewer.bearer()]).status, 400);
+    }
+    viewer.end();
+}
+
+/// More sessions than one answer holds: nothing is lost in the list, in the filters or in a search.
+#[test]
+fn hundreds_of_sessions_are_listed_filtered_and_searched() {
+    let dirs = TestDirs::new();
+    make_session(&dirs);
+    let journal = dirs.journals().remove(0);
+    for number in 0..240 {
+        let name = format!("{number:08x}-0000-4000-8000-000000000000.jsonl");
+        std::fs::copy(&journal, journal.with_file_name(name)).expect("a copy");
+    }
+    let viewer = RunningViewer::start(&dirs, &[]);
+    let mut seen = std::collections::BTreeSet::new();
+    for from in [0, 100, 200] {
+        let part = viewer.get(&format!("/api/sessions?from={from}&limit=100"));
+        assert_eq!(part["total"], 241);
+        let rows = part["sessions"].as_array().unwrap();
+        seen.extend(rows.iter().map(|row| row["id"].as_str().unwrap().to_owned()));
+    }
+    assert_eq!(seen.len(), 241);
+    let all = |list: &Value| list["total"] == 241;
+    for filter in ["tool=bash", "file=new.txt", "outcome=completed", "state=done", "q=look"] {
+        viewer.wait_for(&format!("/api/sessions?{filter}"), all);
+    }
+    let facets = viewer.get("/api/sessions?limit=1")["facets"].clone();
+    assert!(facets["tools"].to_string().contains("Write"), "{facets}");
+    for nothing in ["tool=agent", "file=absent", "outcome=max_turns", "state=waiting,failed"] {
+        assert_eq!(viewer.get(&format!("/api/sessions?{nothing}"))["total"], 0, "{nothing}");
+    }
+    for (words, wanted) in [
+        ("q=needle&kind=answer", 241),
+        ("kind=prompt", 241),
+        ("outcome=error", 0),
+        ("tool=write&kind=call", 241),
+        ("file=new.txt&kind=result", 241),
+        ("q=needle&model=nobody", 0),
+    ] {
+        let (mut hits, mut after) = (0, Value::from(0));
+        loop {
+            let found = viewer.get(&format!("/api/search?{words}&limit=50&after={after}"));
+            hits += found["hits"].as_array().unwrap().len();
+            if found["complete"] == true {
+                break;
+            }
+            after = found["next"].clone();
+        }
+        assert_eq!(hits, wanted, "{words}");
+    }
+    viewer.end();
+}
+
+#[test]
 fn strangers_are_refused_before_anything_is_read() {
     let dirs = TestDirs::new();
     let viewer = RunningViewer::start(&dirs, &[]);
@@ -519,6 +618,32 @@ fn an_export_holds_everything_but_secrets() {
         assert_eq!(printed.code, Some(0), "{}", printed.stderr);
         assert!(printed.stdout.contains(expected) && !printed.stdout.contains(&key()), "{flag}");
     }
+    half_keys_are_left_in_no_export();
     let none = run(&mut dirs.windlass(&["export"]));
     assert_eq!(none.code, Some(2), "{}", none.stderr);
+}
+
+/// Texts, labels and parsed Markdown are cut at lengths of their own, and a key lies across each of them.
+fn half_keys_are_left_in_no_export() {
+    let dirs = TestDirs::new();
+    let key = key();
+    let across = |length: usize| format!("{} {key} ", "x".repeat(length - 12));
+    // Labels of a timeline, titles of calls, prompts in lists, reasons, answers.
+    let prompt = format!("{}\n{}", across(80), across(120));
+    let command = format!("echo {}", across(110));
+    let answer = format!("{}{}", "word ".repeat((32 << 10) / 5 - 4), across(40));
+    let script = Script::new()
+        .answer(ScriptedAnswer::text("I look.").tool("Bash", json!({"command": command})))
+        .answer(ScriptedAnswer::text(answer));
+    let server = play(script);
+    let arguments = ["-p", &prompt, "--dangerously-skip-permissions"];
+    let asked = run(&mut dirs.asking(&server.url(), &arguments));
+    assert_eq!(asked.code, Some(0), "{}", asked.stderr);
+    for flag in ["--html", "--json", "--markdown", "--trace"] {
+        let printed = run(&mut dirs.windlass(&["export", flag, "-"]));
+        assert_eq!(printed.code, Some(0), "{}", printed.stderr);
+        let at = printed.stdout.find(&key[..6]);
+        let around = at.map(|at| &printed.stdout[at.saturating_sub(60)..at + 40]);
+        assert_eq!(around, None, "{flag}");
+    }
 }

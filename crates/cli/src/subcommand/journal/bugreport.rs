@@ -6,6 +6,7 @@ use windlass_journal::{scrub, verify};
 
 use super::{fallback_settings, resolve_journal_path};
 use crate::args::BugreportArgs;
+use crate::words;
 use windlass_assembly::session::journal_error;
 use windlass_host::command_error::CommandError;
 use windlass_host::environment::EnvLookup;
@@ -23,21 +24,12 @@ pub(crate) fn run(args: &BugreportArgs, lookup: &impl EnvLookup) -> Result<Strin
     });
     let written = std::fs::OpenOptions::new().write(true).create_new(true).open(&output);
     written.and_then(|mut file| std::io::Write::write_all(&mut file, &bytes)).map_err(|error| {
-        CommandError::failure(format!(
-            "{} cannot be written: {error}; give another: -o FILE",
-            output.display()
-        ))
+        CommandError::failure(words::describe_unwritable_report(&output.display(), &error))
     })?;
     let verified = verify(&output, &settings).map_err(|error| journal_error(&error))?;
     let replay_note = match verified.difference {
-        None => "It replays like the session does",
-        Some(_) => "It does not replay like the session does, which is part of the report",
+        None => words::REPORT_REPLAYS,
+        Some(_) => words::REPORT_DIFFERS,
     };
-    Ok(format!(
-        "{} ({} bytes)\n{replay_note}: windlass replay {}\nWhat was said, files, keys and paths are not in \
-         it; sizes, times, names of tools and models are.\n",
-        output.display(),
-        bytes.len(),
-        output.display()
-    ))
+    Ok(words::describe_report(&output.display(), &bytes.len(), &replay_note))
 }

@@ -7,6 +7,7 @@ use windlass_vocabulary::format_timestamp;
 
 use super::{fallback_settings, resolve_journal_path};
 use crate::args::ReplayArgs;
+use crate::words;
 use windlass_assembly::session::journal_error;
 use windlass_host::command_error::CommandError;
 use windlass_host::display::human_format::{format_count, format_counted};
@@ -53,13 +54,11 @@ fn render_verification(verified: &VerifyReport) -> String {
     }
     text.push_str(".\n");
     match difference {
-        None => text.push_str("Replay matches: all decisions identical.\n"),
+        None => text.push_str(words::REPLAY_MATCHES),
         Some((seq, note)) => {
             let note: String = note.describe().chars().take(NOTE_CHARS_MAX).collect();
-            text.push_str(&format!(
-                "Replay differs: record {seq} says {}, which does not follow now.\n",
-                strip_control_characters(&note)
-            ));
+            let note = strip_control_characters(&note);
+            text.push_str(&words::describe_replay_difference(seq, &note));
         }
     }
     text

@@ -1,5 +1,6 @@
 //! Reads a key from standard input, without echo on a terminal. Errors never repeat the key.
 
+use crate::words;
 use std::fs::File;
 use std::io::{self, IsTerminal, Read};
 use std::os::fd::AsFd;
@@ -24,7 +25,7 @@ pub(super) async fn read_key(
         .transpose()
         .map_err(|error| unreadable_input_error(&error))?;
     if is_terminal {
-        eprint!("Key for {provider} (it is not shown): ");
+        eprint!("{}", words::ask_for_key(&provider));
     }
     let reading = tokio::task::spawn_blocking(move || read_stdin(is_terminal));
     let bytes = match await_unless_signalled(signals, reading).await {
@@ -50,7 +51,7 @@ fn read_stdin(is_terminal: bool) -> io::Result<Vec<u8>> {
     let mut chunk = [0; 4096];
     while bytes.len() <= INPUT_BYTES_MAX && !(is_terminal && bytes.ends_with(b"\n")) {
         if !is_ready(&input, deadline.saturating_duration_since(Instant::now()))? {
-            return Err(io::Error::other("no input arrived in time"));
+            return Err(io::Error::other(words::KEY_TIMEOUT));
         }
         match input.read(&mut chunk) {
             Ok(0) => break,
@@ -73,28 +74,22 @@ fn is_ready(input: &File, timeout: Duration) -> io::Result<bool> {
 
 /// Accepts one word that fits into an HTTP header.
 fn validate_key(bytes: &[u8], provider: &str) -> Result<String, CommandError> {
-    let refuse = |problem: &str| {
-        Err(CommandError::usage(format!(
-            "{problem}; run `windlass key set {provider}` and type the key, or pipe it in: `windlass \
-             key set {provider} < FILE`"
-        )))
-    };
+    let refuse =
+        |problem: &str| Err(CommandError::usage(words::describe_refused_key(&problem, &provider)));
     let text = str::from_utf8(bytes).map(str::trim).unwrap_or("\0");
     match text {
-        "" => refuse("no key came"),
-        text if text.len() > KEY_BYTES_MAX => refuse("that is too long for a key"),
-        text if text.split_whitespace().nth(1).is_some() => {
-            refuse("a key is one word; this is more than one")
-        }
+        "" => refuse(words::KEY_MISSING),
+        text if text.len() > KEY_BYTES_MAX => refuse(words::KEY_TOO_LONG),
+        text if text.split_whitespace().nth(1).is_some() => refuse(words::KEY_WITH_BLANKS),
         text if !text.bytes().all(|byte| byte.is_ascii_graphic()) => {
-            refuse("it contains characters that no key has")
+            refuse(words::KEY_WITH_OTHER_LETTERS)
         }
         text => Ok(text.to_owned()),
     }
 }
 
 fn unreadable_input_error(error: &io::Error) -> CommandError {
-    CommandError::failure(format!("the key cannot be read from standard input: {error}; try again"))
+    CommandError::failure(words::describe_unreadable_key(error))
 }
 
 /// Turns the echo of the terminal off until it is dropped.

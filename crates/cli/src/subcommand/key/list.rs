@@ -4,6 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::args::KeyListArgs;
+use crate::words;
 use windlass_host::environment::EnvLookup;
 use windlass_provider::config::Config;
 use windlass_provider::key_source;
@@ -67,23 +68,20 @@ fn rows_to_json(rows: &[ProviderKeyRow<'_>], keyring_error: Option<&KeyringError
 
 fn render_key_table(rows: &[ProviderKeyRow<'_>], keyring_error: Option<&KeyringError>) -> String {
     let width = rows.iter().map(|row| row.name.len()).max().unwrap_or(0);
-    let mut text = format!("{:<width$}  key comes from\n", "provider");
+    let mut text = format!("{:<width$}  {}\n", "provider", words::KEY_COLUMN);
     for row in rows {
         let sources: Vec<String> = row.sources.iter().map(KeySource::to_string).collect();
         let from = match sources.as_slice() {
-            [] if row.is_open => "not needed".to_owned(),
+            [] if row.is_open => words::KEY_NOT_NEEDED.to_owned(),
             [] => "-".to_owned(),
             [only] => only.clone(),
-            [first, rest @ ..] => format!("{first}; not used: {}", rest.join(", ")),
+            [first, rest @ ..] => words::describe_key_sources(first, &rest.join(", ")),
         };
         text.push_str(&format!("{:<width$}  {from}\n", row.name));
     }
-    text.push_str(LOOKUP_ORDER_HELP);
+    text.push_str(words::KEY_ORDER);
     if let Some(keyring_error) = keyring_error {
-        text.push_str(&format!("The key ring cannot be asked: {keyring_error}.\n"));
+        text.push_str(&words::describe_unreadable_keyring(keyring_error));
     }
     text
 }
-
-const LOOKUP_ORDER_HELP: &str = "\nLooked for in this order: environment, key_file or key_command of config.toml, key \
-                     ring.\n`windlass key set PROVIDER` puts one into the key ring.\n";

@@ -5,6 +5,7 @@ mod key_input;
 mod list;
 
 use crate::args::{KeyArgs, KeyCommand};
+use crate::words;
 use windlass_host::command_error::CommandError;
 use windlass_host::environment::EnvLookup;
 use windlass_host::exit::Exit;
@@ -88,12 +89,11 @@ fn resolve_provider_name(name: &str, config: &Config) -> Result<String, CommandE
     if config.providers.contains_key(name) {
         return Ok(name.to_owned());
     }
-    match windlass_host::similar_name::find_similar_name(name, known.iter().copied()) {
+    match windlass_config_text::find_similar_name(name, known.iter().copied()) {
         Some(_) => model_choice::check_provider_name(name, config),
-        None => Err(CommandError::usage(format!(
-            "there is no such provider; there are {}; another one needs [provider.NAME] in {}",
-            known.join(", "),
-            describe_config_path(config)
+        None => Err(CommandError::usage(words::describe_unknown_provider(
+            &known.join(", "),
+            &describe_config_path(config),
         ))),
     }
 }
@@ -107,22 +107,14 @@ fn resolve_keyring_target(
     let provider = find_provider(name, config);
     if !keyring_key::uses_keyring(&provider) {
         return Err(CommandError::usage(match provider.keyring {
-            Some(_) => format!(
-                "the key ring is turned off for {name}; remove `keyring = false` from \
-                 [provider.{name}] in {}",
-                describe_config_path(config)
-            ),
-            None => format!(
-                "{name} takes no key; if yours does, add `keyring = true` to [provider.{name}] in {}",
-                describe_config_path(config)
-            ),
+            Some(_) => words::describe_keyring_off(&name, &describe_config_path(config)),
+            None => words::describe_keyless_provider(&name, &describe_config_path(config)),
         }));
     }
     let keyring =
         Keyring::detect(lookup).map_err(|error| keyring_use_error(name, &error, config))?;
-    let origin = keyring_key::key_origin(name, config, lookup).ok_or_else(|| {
-        CommandError::failure(format!("no key can be sent to the address of {name}"))
-    })?;
+    let origin = keyring_key::key_origin(name, config, lookup)
+        .ok_or_else(|| CommandError::failure(words::describe_no_key_origin(&name)))?;
     Ok((keyring, origin))
 }
 
@@ -132,12 +124,11 @@ fn describe_stored_key(
     config: &Config,
     lookup: &impl EnvLookup,
 ) -> String {
-    let mut text =
-        format!("Stored the key for {name} in the key ring. It is sent only to {origin}.\n");
+    let mut text = words::describe_stored_key(&name, &origin);
     if let Some(first) =
         key_source::list_configured_sources(&find_provider(name, config), config, lookup).first()
     {
-        text.push_str(&format!("It is not used while there is another: {first}.\n"));
+        text.push_str(&words::describe_key_before(first));
     }
     text
 }
@@ -154,28 +145,22 @@ fn remove_key(
     let remaining =
         key_source::list_configured_sources(&find_provider(name, config), config, lookup);
     match (is_removed, remaining.first()) {
-        (true, None) => Ok(format!("Removed the key for {name} from the key ring.\n")),
-        (true, Some(remaining)) => Ok(format!(
-            "Removed the key for {name} from the key ring. There is another: {remaining}.\n"
-        )),
-        (false, None) => {
-            Err(CommandError::failure(format!("there is no key for {name} in the key ring")))
+        (true, None) => Ok(words::describe_removed_key(&name)),
+        (true, Some(remaining)) => Ok(words::describe_key_left(&name, remaining)),
+        (false, None) => Err(CommandError::failure(words::describe_no_stored_key(&name))),
+        (false, Some(remaining)) => {
+            Err(CommandError::failure(words::describe_key_elsewhere(&name, remaining)))
         }
-        (false, Some(remaining)) => Err(CommandError::failure(format!(
-            "there is no key for {name} in the key ring; it comes from elsewhere: {remaining}"
-        ))),
     }
 }
 
 fn keyring_use_error(name: &str, error: &KeyringError, config: &Config) -> CommandError {
     let provider = find_provider(name, config);
     let instead = match provider.key_env.first() {
-        Some(variable) => format!("or use the environment: export {variable}=..."),
-        None => {
-            format!("or name a key_file in [provider.{name}] in {}", describe_config_path(config))
-        }
+        Some(variable) => words::advise_variable(variable),
+        None => words::advise_key_file(&name, &describe_config_path(config)),
     };
-    CommandError::failure(format!("the key ring cannot be used: {error}; {instead}"))
+    CommandError::failure(words::describe_unusable_keyring(error, &instead))
 }
 
 fn find_provider(name: &str, config: &Config) -> ProviderConfig {

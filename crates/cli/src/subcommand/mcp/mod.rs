@@ -12,9 +12,10 @@ use windlass_assembly::options::McpOptions;
 use windlass_assembly::options::SettingsOptions;
 use windlass_driver::ToolSessionContext;
 use windlass_driver::mcp::{McpServerConfig, McpServerReport, McpServerTransport, PrompterSlot};
-use windlass_settings::{McpServerScope, write_mcp_server};
+use windlass_settings::{McpServerScope, SettingsProblem, write_mcp_server};
 
 use crate::args::{McpAddArgs, McpAddJsonArgs, McpCommand, McpScopeArg, McpTransportArg};
+use crate::words;
 use windlass_assembly::mcp;
 use windlass_assembly::settings::SettingsLayers;
 use windlass_host::command_error::CommandError;
@@ -58,7 +59,7 @@ fn add_server(
     let parse_pairs = |values: &[String], separator: char, what: &str| {
         let parse_pair = |value: &String| {
             let (name, value) = value.split_once(separator).ok_or_else(|| {
-                CommandError::usage(format!("`{value}` is no {what}; write NAME{separator}VALUE"))
+                CommandError::usage(words::describe_bad_pair(value, &what, &separator))
             })?;
             Ok((name.trim().to_owned(), Value::from(value.trim())))
         };
@@ -77,9 +78,7 @@ fn add_server(
     login.extend(args.client_id.as_ref().map(|id| ("clientId".to_owned(), json!(id))));
     login.extend(args.callback_port.map(|port| ("callbackPort".to_owned(), json!(port))));
     if !login.is_empty() && matches!(args.transport, McpTransportArg::Stdio) {
-        return Err(CommandError::usage(
-            "--client-id and --callback-port are for servers over HTTP; add --transport http",
-        ));
+        return Err(CommandError::usage(words::MCP_LOGIN_NEEDS_HTTP));
     }
     if let Some(fields) = entry.as_object_mut() {
         let given = [("headers", headers), ("oauth", login)];
@@ -95,7 +94,7 @@ fn add_server_json(
     lookup: &impl EnvLookup,
 ) -> Result<String, CommandError> {
     let entry: Value = serde_json::from_str(&args.json)
-        .map_err(|error| CommandError::usage(format!("the entry is not JSON: {error}")))?;
+        .map_err(|error| CommandError::usage(words::describe_bad_entry(&error)))?;
     save_server(&args.name, args.scope, &entry, cwd, lookup)
 }
 
@@ -108,9 +107,7 @@ fn save_server(
 ) -> Result<String, CommandError> {
     let is_allowed = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_');
     if name.is_empty() || !name.chars().all(is_allowed) {
-        return Err(CommandError::usage(format!(
-            "`{name}` cannot be a server's name; use letters, digits, - and _"
-        )));
+        return Err(CommandError::usage(words::describe_bad_server_name(&name)));
     }
     let config = json!({"mcpServers": {name: entry}}).to_string();
     let args = McpOptions { mcp_config: vec![config], strict_mcp_config: true };
@@ -120,18 +117,20 @@ fn save_server(
     }
     let file = McpConfigFile::for_scope(scope, cwd, lookup)?;
     let was_there = file.write_entry(name, Some(entry))?;
-    let action = if was_there { "replaced" } else { "added" };
-    let mut text = format!("{action} `{name}` in {}\n", file.path.display());
+    let mut text = match was_there {
+        true => words::describe_replaced_server(&name, &file.path.display()),
+        false => words::describe_added_server(&name, &file.path.display()),
+    };
     for note in checked.notes {
         let _ = writeln!(text, "{note}");
     }
     if let Some(McpServerTransport::Unavailable(reason)) =
         checked.servers.first().map(|server| &server.transport)
     {
-        let _ = writeln!(text, "it cannot be used: {reason}");
+        let _ = writeln!(text, "{}", words::describe_unusable_server(reason));
     }
     if scope == McpScopeArg::Project {
-        text.push_str("everyone who uses the project must trust it first: windlass trust\n");
+        text.push_str(words::MCP_NEEDS_TRUST);
     }
     Ok(text)
 }
@@ -149,10 +148,10 @@ fn remove_server(
     for scope in scopes {
         let file = McpConfigFile::for_scope(scope, cwd, lookup)?;
         if file.path.exists() && file.write_entry(name, None)? {
-            return Ok(format!("removed `{name}` from {}\n", file.path.display()));
+            return Ok(words::describe_removed_server(&name, &file.path.display()));
         }
     }
-    Err(CommandError::failure(format!("there is no MCP server `{name}`; see `windlass mcp list`")))
+    Err(CommandError::failure(words::describe_unknown_server(&name)))
 }
 
 /// The file that holds the servers of one scope.
@@ -171,7 +170,7 @@ impl McpConfigFile {
         let root = windlass_settings::find_project_root(cwd);
         let user = || {
             user_directories::claude_json_file(lookup)
-                .ok_or_else(|| CommandError::failure("there is no home directory; set HOME"))
+                .ok_or_else(|| CommandError::failure(words::NO_HOME))
         };
         Ok(match scope {
             McpScopeArg::Project => Self { path: root.join(".mcp.json"), project: None },
@@ -200,6 +199,9 @@ async fn list_servers(
     let configured =
         mcp::load_server_configs(&McpOptions::default(), settings_servers, cwd, lookup)?;
     let mut text = String::new();
+    for problem in layers.loaded.problems.iter().filter(|problem| is_about_server_file(problem)) {
+        let _ = writeln!(text, "{problem}");
+    }
     for note in configured.notes.into_iter().chain(layers.loaded.trust.render_warning()) {
         let _ = writeln!(text, "{note}");
     }
@@ -207,12 +209,11 @@ async fn list_servers(
     if let Some(name) = &name {
         configs.retain(|server| server.name == *name);
         if configs.is_empty() {
-            let line = format!("there is no MCP server `{name}`; see `windlass mcp list`");
-            return Err(CommandError::failure(line));
+            return Err(CommandError::failure(words::describe_unknown_server(name)));
         }
     }
     if configs.is_empty() {
-        text.push_str("No MCP servers; add one with `windlass mcp add`\n");
+        text.push_str(words::NO_MCP_SERVERS);
         return Ok(text);
     }
     let lines: Vec<(String, String)> =
@@ -233,6 +234,11 @@ async fn list_servers(
     }
     servers.close().await;
     Ok(text)
+}
+
+fn is_about_server_file(problem: &SettingsProblem) -> bool {
+    let name = Path::new(&problem.name).file_name();
+    name.is_some_and(|name| name == ".mcp.json" || name == ".claude.json")
 }
 
 /// Without variables and headers, which may hold secrets.

@@ -10,6 +10,7 @@ use windlass_journal::session_catalogue::{self, JournalExportFormat};
 use windlass_journal::{JournalError, ListedSession};
 
 use crate::args::{SessionExportFormat, SessionsCommand};
+use crate::words;
 use windlass_assembly::directories::working_directory;
 use windlass_assembly::report::session_list::{render_search, render_session_list};
 use windlass_assembly::session;
@@ -85,13 +86,11 @@ fn delete_session(
     let all = catalogue.list(None).map_err(|error| journal_error(&error))?;
     let Some(listed) = all.iter().find(|listed| listed.summary.id == id) else {
         let similar = session::find_session(&catalogue, Some(id), &working_directory()?);
-        let suggestion = similar
-            .map(|listed| format!("the full id is needed; did you mean {}?", listed.summary.id));
-        let advice =
-            suggestion.unwrap_or_else(|_| "`windlass sessions list --all` lists all".to_owned());
-        return Err(CommandError::usage(format!(
-            "there is no session with the id `{id}`; {advice}"
-        )));
+        let advice = match similar {
+            Ok(listed) => words::describe_similar_session(&listed.summary.id),
+            Err(_) => words::LIST_ALL_SESSIONS.to_owned(),
+        };
+        return Err(CommandError::usage(words::describe_unknown_session_id(&id, &advice)));
     };
     session::delete_listed(&catalogue, listed, lookup)?;
     Ok(match is_json {

@@ -4,6 +4,7 @@ use serde_json::json;
 use windlass_journal::{JournalError, SessionTrash, TrashedSession};
 
 use crate::args::SessionsRestoreArgs;
+use crate::words;
 use windlass_assembly::session;
 use windlass_assembly::session::cleanup::restore_session;
 use windlass_assembly::session::journal_error;
@@ -24,15 +25,11 @@ pub(super) fn run(
         if !matches!(error, JournalError::NotOne { .. }) {
             return journal_error(&error);
         }
-        CommandError::usage(format!(
-            "there is no session `{id}` in the trash {}; `windlass sessions restore` lists what is \
-             there",
-            trash.root().display()
-        ))
+        CommandError::usage(words::describe_not_in_trash(&id, &trash.root().display()))
     })?;
     Ok(match args.json {
         true => format!("{}\n", json!({"session_id": id, "journal": journal})),
-        false => format!("Restored session {id}; continue with: windlass -r {id}\n"),
+        false => words::describe_restored(&id),
     })
 }
 

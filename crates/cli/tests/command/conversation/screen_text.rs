@@ -36,7 +36,10 @@ impl ScreenText {
                 let Some(cell) = cell.filter(|cell| !cell.is_wide_continuation()) else { continue };
                 let letters = if cell.has_contents() { cell.contents() } else { " " };
                 let look = describe_cell(cell);
-                if !look.is_empty() && letters != " " {
+                // Of a blank only its ground is seen.
+                let is_seen =
+                    letters != " " || cell.inverse() || cell.bgcolor() != vt100::Color::Default;
+                if !look.is_empty() && is_seen {
                     text.push_style(usize::from(row), at, &look);
                 }
                 words.push_str(letters);

@@ -189,6 +189,10 @@ fn shoot_conversation(setup: Setup) {
     setup.shoot(&talk, "6-command-question", "Run this command?");
     talk.key("2");
     until_asked(&talk, "Make this edit?");
+    if setup.look != Look::ScreenReader {
+        // The lines around it come when the file has been read.
+        until_asked(&talk, "6 + print(f");
+    }
     setup.shoot(&talk, "7-edit-question", "Make this edit?");
     talk.key("2");
     until_asked(&talk, "Commit the change");

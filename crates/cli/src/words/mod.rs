@@ -1,5 +1,10 @@
-//! What the command line, `bound` and `doctor` say, in one place, so that it can be read top to bottom.
-//! The help has its texts in `text/help` and beside the flags.
+//! What the program says to people, in one place, so that it can be read top to bottom: the command line,
+//! `bound` and `doctor` here, the other subcommands in `subcommands.rs`. The help has its texts in
+//! `text/help` and beside the flags.
+
+mod subcommands;
+
+pub(crate) use subcommands::*;
 
 use std::path::Path;
 use std::time::Duration;
