@@ -2,6 +2,7 @@
 //
 //   node npm_client.mjs windlass DIRECTORY PROGRAM [ARGUMENT...]   windlass itself
 //   node npm_client.mjs adapter DIRECTORY PROGRAM [ARGUMENT...]    an adapter that has windlass below it
+//   node npm_client.mjs older-adapter DIRECTORY PROGRAM [ARGUMENT...]    the one before it
 //
 // Run it from the folder that has node_modules.
 import { spawn } from "node:child_process";
@@ -18,7 +19,10 @@ const { client, methods, ndJsonStream } = await import(
 const [kind, cwd, program, ...programArguments] = process.argv.slice(2);
 const known = { cwd, mcpServers: [] };
 
-/** Starts the agent, gives `drive` a client of it, and expects it to end when its input ends. */
+/**
+ * Starts the agent, gives `drive` a client of it, and expects it to end when its input ends. The older
+ * adapter does not: it waits for the program below it and never ends that one's input. So it is ended.
+ */
 async function withAgent(answerPermission, drive) {
   const agent = spawn(program, programArguments, { cwd, stdio: ["pipe", "pipe", "inherit"] });
   const exited = once(agent, "exit");
@@ -42,10 +46,11 @@ async function withAgent(answerPermission, drive) {
       await drive({ call, prompt, cancel, updates, started });
     });
   agent.stdin.end();
+  if (kind === "older-adapter") agent.kill("SIGKILL");
   const overdue = setTimeout(() => agent.kill("SIGKILL"), 30_000);
   const [code] = await exited;
   clearTimeout(overdue);
-  assert.equal(code, 0, "the agent ends when its input ends");
+  if (kind !== "older-adapter") assert.equal(code, 0, "the agent ends when its input ends");
 }
 
 const choose = (wanted) => ({ options }) => {
@@ -54,6 +59,11 @@ const choose = (wanted) => ({ options }) => {
   return { outcome: { outcome: "selected", optionId: option.optionId } };
 };
 const kinds = (updates) => new Set(updates.map((update) => update.sessionUpdate));
+const said = (updates) =>
+  updates
+    .filter((update) => update.sessionUpdate === "agent_message_chunk")
+    .map((update) => update.content.text)
+    .join("");
 const { session } = methods.agent;
 
 async function everyMethod() {
@@ -92,16 +102,32 @@ async function everyMethod() {
   });
 }
 
-/** What an adapter once got wrong with an agent below it. */
+/** What adapters once got wrong with an agent below them. */
 async function throughAdapter() {
   let sessionId;
-  await withAgent(choose("reject_once"), async ({ call, prompt }) => {
-    ({ sessionId } = await call(session.new, known));
+  await withAgent(choose("reject_once"), async ({ call, prompt, cancel, updates }) => {
+    const opened = await call(session.new, known);
+    ({ sessionId } = opened);
     assert.equal((await prompt(sessionId, "hello")).stopReason, "end_turn");
+    assert.equal(said(updates), "Hello.", "what came as it was written is not shown again");
     await call(session.setMode, { sessionId, modeId: "plan" });
-    const rejected = await prompt(sessionId, "propose a plan");
-    assert.equal(rejected.stopReason, "cancelled", "a rejected plan ends the turn as cancelled");
+    if (kind === "adapter") {
+      const rejected = await prompt(sessionId, "propose a plan");
+      assert.equal(rejected.stopReason, "cancelled", "a rejected plan ends the turn as cancelled");
+      const effort = opened.configOptions.find((option) => option.id === "effort");
+      assert.ok(effort?.options.length > 1, "the effort of a model that has one can be chosen");
+    } else {
+      // It takes every run that was stopped for a failure.
+      await assert.rejects(prompt(sessionId, "propose a plan"), /interrupted/);
+    }
     assert.equal((await prompt(sessionId, "hello")).stopReason, "end_turn");
+    updates.length = 0;
+    const waiting = prompt(sessionId, "wait for ever");
+    while (!updates.some((update) => update.sessionUpdate === "tool_call")) {
+      await new Promise((done) => setImmediate(done));
+    }
+    await cancel(sessionId);
+    assert.equal((await waiting).stopReason, "cancelled");
   });
   // At once, while the first process may still hold the session.
   await withAgent(choose("allow_once"), async ({ call, prompt, updates }) => {
@@ -111,5 +137,5 @@ async function throughAdapter() {
   });
 }
 
-await (kind === "adapter" ? throughAdapter() : everyMethod());
+await (kind === "windlass" ? everyMethod() : throughAdapter());
 console.log(`the TypeScript client is content with ${kind}`);

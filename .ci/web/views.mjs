@@ -46,6 +46,9 @@ export async function checkViews(browser, viewer, sessions) {
     await said(page, "The retry test fails. Find out why and fix it.", "backoff", /\$0\.\d+/);
     await page.fill("#search", "min(cap");
     await page.waitForSelector(".hit .place mark");
+    await page.locator(".hit .place").first().click();
+    await page.waitForSelector(".item.target");
+    await go(...views.list);
     await page.fill("#search", "");
     await page.selectOption("select >> nth=2", "Agent");
     await page.waitForFunction(() => document.querySelectorAll(".row-main").length === 1);
@@ -81,6 +84,7 @@ export async function checkViews(browser, viewer, sessions) {
       .waitFor();
     const edit = await openCall("retry.py", "Edit");
     await edit.locator(".diff .added").first().waitFor();
+    await edit.locator(".diff .added .code-comment").first().waitFor();
     const read = await openCall("chart.png", "Read");
     await read.locator("img").waitFor();
     assert(
@@ -145,6 +149,10 @@ export async function checkViews(browser, viewer, sessions) {
       "Cost by agent",
       /Predicted/,
     );
+    await said(page, /here, \$0\.\d+ by agents/);
+    const head = await page.locator(".meta").innerText();
+    const cost = await page.locator(".numbers dd").first().innerText();
+    assert(head.includes(/\$[\d.]+/.exec(cost)[0]), `the head says ${head}, the page ${cost}`);
     await page.locator(".bars").first().focus();
     await page.keyboard.press("Home");
     await said(page, /run 1, turn 1/);
@@ -164,6 +172,11 @@ export async function checkViews(browser, viewer, sessions) {
     await page.waitForSelector(".diff");
     await page.getByRole("button", { name: /Show the last request/ }).click();
     await page.waitForSelector("pre.tall");
+    await said(page, "POST /v1/messages", "keys are never part of it");
+    await page.selectOption("select[aria-label=Wire]", "gemini");
+    await said(page, /streamGenerateContent/, /"contents"/);
+    await page.getByRole("button", { name: "Before the wire" }).first().click();
+    await said(page, /"output_max"/);
     await page.getByRole("button", { name: "Replay the whole session" }).click();
     await page.waitForSelector("p.good");
   });

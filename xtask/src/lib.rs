@@ -6,6 +6,7 @@
 pub mod bench;
 pub mod dist;
 mod json;
+pub mod loop_picture;
 mod program;
 pub mod reliability;
 pub mod site;

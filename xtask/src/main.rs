@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use xtask::bench::{self, BenchOptions};
 use xtask::dist::{self, DistOptions};
 use xtask::tidy::{self, RULES, RepositoryTree};
-use xtask::{reliability, site};
+use xtask::{loop_picture, reliability, site};
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -23,11 +23,18 @@ fn main() -> ExitCode {
             finish(BenchOptions::parse(rest).and_then(|options| bench::run(&root(), &options)))
         }
         ["reliability", rest @ ..] => finish(reliability::run(&root(), rest)),
+        ["picture"] => finish(loop_picture::run(&root())),
         ["site"] => finish(site::run(&root())),
         ["tidy"] => run(None),
         ["tidy", rule] => run(Some(rule)),
         _ => {
-            let usages = [bench::USAGE, dist::USAGE, reliability::USAGE, "cargo xtask site"];
+            let usages = [
+                bench::USAGE,
+                dist::USAGE,
+                reliability::USAGE,
+                "cargo xtask picture",
+                "cargo xtask site",
+            ];
             eprintln!("usage: cargo xtask tidy [rule]");
             usages.iter().for_each(|usage| eprintln!("       {usage}"));
             eprintln!("\nrules:");

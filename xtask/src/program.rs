@@ -51,6 +51,15 @@ fn bounded(folder: &Path, program: &str, words: &[&str]) -> Command {
     let mut command = Command::new("timeout");
     command.args(["--foreground", "--kill-after=10", DEADLINE_SECONDS, program]).args(words);
     command.current_dir(folder).stdin(Stdio::null());
+    // Cargo tells us of our own package. To a cargo below it would say that the surroundings of build scripts
+    // changed, and half of the workspace would be built again.
+    let is_of_our_package =
+        |name: &str| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_");
+    for (name, _) in std::env::vars_os() {
+        if name.to_str().is_some_and(is_of_our_package) {
+            command.env_remove(name);
+        }
+    }
     command
 }
 

@@ -10,7 +10,8 @@
 use std::path::Path;
 
 use xtask::bench::{BenchFigures, FIGURES_FILE, LimitKind, PAGE_FILE, render_page};
-use xtask::site::render_contents;
+use xtask::loop_picture::{PICTURE_FILE, render_picture};
+use xtask::site::{find_dead_links, render_contents};
 use xtask::tidy::RepositoryTree;
 use yaml_rust2::{Yaml, YamlLoader};
 
@@ -125,6 +126,35 @@ fn the_site_has_every_page_once() {
 }
 
 #[test]
+fn a_link_of_the_site_that_leads_nowhere_is_named() {
+    let site = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| std::fs::write(site.path().join(name), text).unwrap();
+    std::fs::create_dir(site.path().join("wire")).unwrap();
+    let links = "<a href=\"wire/one.html#here\"> <a href=\"https://elsewhere/\"> <a id=\"top\" href=\"#top\">";
+    write("index.html", links);
+    write("wire/one.html", "<h2 id=\"here\"> <img src=\"../picture.svg\">");
+    write("picture.svg", "");
+    assert_eq!(find_dead_links(site.path()).unwrap(), Vec::<String>::new());
+    write("index.html", &links.replace("#here", "#there"));
+    std::fs::remove_file(site.path().join("picture.svg")).unwrap();
+    let expected =
+        ["index.html links to wire/one.html#there", "wire/one.html links to ../picture.svg"];
+    assert_eq!(find_dead_links(site.path()).unwrap(), expected);
+}
+
+#[test]
+fn the_picture_of_the_loop_is_what_the_walk_saw() {
+    let table = &tree().file("docs/loop.md").unwrap().text.clone();
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(PICTURE_FILE);
+    let kept = std::fs::read_to_string(path).unwrap();
+    assert!(kept == render_picture(table).unwrap(), "cargo xtask picture");
+    let more = format!("{table}| Dreaming | Woken | `next_turn` |\n");
+    assert!(render_picture(&more).unwrap_err().contains("Dreaming"));
+    let more = format!("{table}| Waiting | Woken | sleep |\n");
+    assert!(render_picture(&more).unwrap_err().contains("sleep"));
+}
+
+#[test]
 fn the_page_of_numbers_is_what_the_kept_numbers_say() {
     let tree = tree();
     let kept = tree.file(FIGURES_FILE).map(|file| BenchFigures::parse(&file.text).unwrap());
@@ -154,4 +184,47 @@ fn a_missed_limit_is_named() {
     assert_eq!(missed.len(), 3, "{missed:?}");
     assert!(missed[0].starts_with("missed: from start to the first request"), "{missed:?}");
     BenchFigures::parse("{}").map(|_| ()).unwrap_err();
+}
+
+/// What the benches print, and what is read from it.
+#[test]
+fn numbers_of_the_crates_are_read_and_judged() {
+    let samples = serde_json::json!([1.0]);
+    let names =
+        ["start_ms", "turn_ms", "tool_start_ms", "peak_mb", "ten_sessions_s", "first_request_kb"];
+    let floor: serde_json::Map<_, _> =
+        names.iter().map(|name| ((*name).to_owned(), samples.clone())).collect();
+    let ours: serde_json::Map<_, _> =
+        names.iter().map(|name| ((*name).to_owned(), serde_json::json!([0.1]))).collect();
+    let page = |idle: &str| {
+        let bench = |name: &str, said: &str| serde_json::json!({"command": format!("cargo bench --bench {name}"), "is_fine": true, "said": said});
+        let value = serde_json::json!({
+            "agents": {"windlass": ours, "floor": floor, "other": {"start_ms": [300.0]}}, "versions": {"other": "1.2"},
+            "benches": [
+                bench("echo", &format!("first frame: fastest 6.0ms  p50 7.2ms\nidle for 5s: 0 wakes, {idle} resident\n")),
+                bench("step", "one streamed piece of text            1.00µs     350.00ns\none dead event  1.00µs 2.00µs"),
+                bench("open", "opened, and its first request prepared  30.0ms\nopened, and its first request prepared  0.21s"),
+                bench("list", "listed without an index   900.0ms   10000 found\nlisted      9.5ms   10000 found\n"),
+            ],
+        });
+        BenchFigures::parse(&value.to_string()).unwrap()
+    };
+    let figures = page("17900 kB");
+    assert_eq!(figures.judge(LimitKind::Promised), Vec::<String>::new());
+    let rendered = render_page(Some(&figures));
+    for row in [
+        "| from start to the first frame in the terminal | 7.20 ms | | 10 ms | yes |",
+        "| resident memory of an idle session | 17.90 MB | | 20 MB | yes |",
+        "| one step of the loop for a piece of an answer | 0.35 µs | | 1 µs | yes |",
+        "| open a session of 100 MB | 210.00 ms | | 300 ms | yes |",
+        "| list 10,000 sessions | 9.50 ms | | 100 ms | yes |",
+        "| version |  |  | 1.2 |",
+        "| from start to the first request | 0.1 ms | 1.0 ms | 300.0 ms |",
+        "| ten sessions at once, start to end | 0.1 s | 1.0 s | failed |",
+    ] {
+        assert!(rendered.contains(&format!("{row}\n")), "{row}: {rendered}");
+    }
+    let missed = page("20100 kB").judge(LimitKind::Promised);
+    assert_eq!(missed, ["missed: resident memory of an idle session: 20.10 MB, at most 20 MB"]);
+    assert_eq!(page("much").judge(LimitKind::Promised).len(), 1);
 }

@@ -78,6 +78,10 @@ fn edges_refuses_what_is_not_used() {
     let files =
         [("crates/dialect/Cargo.toml", dialect.as_str()), ("crates/dialect/src/lib.rs", library)];
     refuses("edges", &files, "dialect/Cargo.toml: no source names `windlass_vocabulary`");
+    let foreign = manifest("dialect", "[dependencies]\nserde_json = \"1\"");
+    let files =
+        [("crates/dialect/Cargo.toml", foreign.as_str()), ("crates/dialect/src/lib.rs", library)];
+    refuses("edges", &files, "dialect/Cargo.toml: no source names `serde_json`");
     let alone = manifest("dialect", "");
     let files = [("crates/dialect/Cargo.toml", alone.as_str())];
     refuses("edges", &files, "lets it see `vocabulary`, which it does not use");

@@ -84,6 +84,81 @@ pub(super) const LIMITS: &[FigureLimit] = &[
     },
 ];
 
+/// A number that a bench of a crate prints, with its limit.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CrateFigure {
+    /// The bench.
+    pub(super) bench: &'static str,
+    /// How the line begins. The last line that does counts: the largest case.
+    line: &'static str,
+    pub(super) what: &'static str,
+    pub(super) unit: &'static str,
+    pub(super) at_most: f64,
+}
+
+pub(super) const CRATE_FIGURES: &[CrateFigure] = &[
+    CrateFigure {
+        bench: "echo",
+        line: "first frame:",
+        what: "from start to the first frame in the terminal",
+        unit: "ms",
+        at_most: 10.0,
+    },
+    CrateFigure {
+        bench: "echo",
+        line: "idle for",
+        what: "resident memory of an idle session",
+        unit: "MB",
+        at_most: 20.0,
+    },
+    CrateFigure {
+        bench: "step",
+        line: "one streamed piece of text",
+        what: "one step of the loop for a piece of an answer",
+        unit: "µs",
+        at_most: 1.0,
+    },
+    CrateFigure {
+        bench: "open",
+        line: "opened, and its first request prepared",
+        what: "open a session of 100 MB",
+        unit: "ms",
+        at_most: 300.0,
+    },
+    CrateFigure {
+        bench: "list",
+        line: "listed  ",
+        what: "list 10,000 sessions",
+        unit: "ms",
+        at_most: 100.0,
+    },
+];
+
+impl CrateFigure {
+    /// Reads it from what the bench printed: the last quantity of its line.
+    fn read(&self, said: &str) -> Option<f64> {
+        let line = said.lines().rfind(|line| line.starts_with(self.line))?;
+        let words: Vec<&str> = line.split_whitespace().collect();
+        // A unit may stand apart.
+        let pairs = words.windows(2).map(<[&str]>::concat);
+        let mut quantities = words.iter().map(|&word| word.to_owned()).chain(pairs).rev();
+        quantities.find_map(|word| read_quantity(&word, self.unit))
+    }
+}
+
+/// `1.5ms` as 1500 where microseconds are wanted; nothing for another kind of unit.
+fn read_quantity(word: &str, unit: &str) -> Option<f64> {
+    const UNITS: &[&[(&str, f64)]] =
+        &[&[("ns", 1e-9), ("µs", 1e-6), ("ms", 1e-3), ("s", 1.0)], &[("kB", 1e3), ("MB", 1e6)]];
+    let end = word.find(|one: char| !one.is_ascii_digit() && one != '.')?;
+    let (number, given) = word.split_at_checked(end)?;
+    let number: f64 = number.parse().ok()?;
+    let size = |kind: &[(&str, f64)], unit: &str| {
+        kind.iter().find(|(name, _)| *name == unit).map(|(_, size)| *size)
+    };
+    UNITS.iter().find_map(|kind| Some(number * size(kind, given)? / size(kind, unit)?))
+}
+
 /// One run of the bench.
 pub struct BenchFigures {
     value: Value,
@@ -136,6 +211,26 @@ impl BenchFigures {
         }
     }
 
+    /// Everyone who was measured: ours and the floor, then the others.
+    pub(super) fn agents(&self) -> Vec<String> {
+        let own = ["windlass", "floor"].map(str::to_owned);
+        let all = self.value.pointer("/agents").and_then(Value::as_object);
+        let others = all.into_iter().flatten().map(|(name, _)| name.clone());
+        let others = others.filter(|name| !own.contains(name));
+        own.iter().cloned().chain(others).collect()
+    }
+
+    pub(super) fn version(&self, agent: &str) -> &str {
+        text(&self.value, &format!("/versions/{agent}"))
+    }
+
+    /// A number of a bench of a crate, if it was run.
+    pub(super) fn crate_figure(&self, figure: &CrateFigure) -> Option<f64> {
+        let ending = format!("--bench {}", figure.bench);
+        let ran = self.benches().iter().find(|one| text(one, "/command").ends_with(&ending))?;
+        figure.read(text(ran, "/said"))
+    }
+
     /// The rows of the crates' own benches.
     pub(super) fn benches(&self) -> &[Value] {
         rows(&self.value, "/benches")
@@ -174,6 +269,18 @@ impl BenchFigures {
             println!("bench: {line}");
             if !self.keeps(limit, kind) {
                 missed.push(format!("missed: {line}"));
+            }
+        }
+        for figure in CRATE_FIGURES.iter().filter(|_| !self.benches().is_empty()) {
+            match self.crate_figure(figure) {
+                Some(value) if value <= figure.at_most => {}
+                Some(value) => missed.push(format!(
+                    "missed: {}: {value:.2} {unit}, at most {} {unit}",
+                    figure.what,
+                    figure.at_most,
+                    unit = figure.unit,
+                )),
+                None => missed.push(format!("missed: {}: no number", figure.what)),
             }
         }
         for bench in self.benches().iter().filter(|bench| !is_fine(bench)) {

@@ -1,5 +1,6 @@
 //! `cargo xtask bench`: the program beside the least an agent can be (`.ci/bench/floor.py`), and the
-//! benches of the crates. Writes `docs/benchmarks.md` with its plots, and fails when a limit is missed.
+//! benches of the crates. Writes `docs/benchmarks.md` with its plots, and fails when a limit is missed. Other
+//! agents that are found on PATH are measured beside it, and judged by nobody.
 //!
 //! `--short` is for every change: fewer runs, wide limits, no page. Both compare medians of runs that were
 //! made in turns, so a busy machine slows both and trips nothing.
@@ -31,6 +32,9 @@ struct CrateBench {
     what: &'static str,
     package: &'static str,
     bench: &'static str,
+    /// It starts the program, and is given the one that was built for people; how the bench itself was built
+    /// does not matter then.
+    starts_program: bool,
 }
 
 const CRATE_BENCHES: &[CrateBench] = &[
@@ -38,23 +42,32 @@ const CRATE_BENCHES: &[CrateBench] = &[
         what: "one step of the loop, at most 1 µs a delta",
         package: "windlass-lab",
         bench: "step",
+        starts_program: false,
     },
     CrateBench {
         what: "open a session of 100 MB, at most 300 ms",
         package: "windlass-journal",
         bench: "open",
+        starts_program: false,
     },
     CrateBench {
         what: "list 10,000 sessions, at most 100 ms",
         package: "windlass-journal",
         bench: "list",
+        starts_program: false,
     },
     CrateBench {
         what: "first frame, idle memory at most 20 MB, key to echo",
         package: "windlass",
         bench: "echo",
+        starts_program: true,
     },
-    CrateBench { what: "what the journal costs a turn", package: "windlass-driver", bench: "turn" },
+    CrateBench {
+        what: "what the journal costs a turn",
+        package: "windlass-driver",
+        bench: "turn",
+        starts_program: false,
+    },
 ];
 
 /// What was asked for.
@@ -99,13 +112,19 @@ pub fn run(root: &Path, options: &BenchOptions) -> Result<(), String> {
         let figures = fs::read_to_string(&kept).ok().map(|text| BenchFigures::parse(&text));
         return write_page(root, figures.transpose()?.as_ref());
     }
+    let binary = root.join(&options.binary);
+    let binary = binary.canonicalize().map_err(|why| format!("{}: {why}", binary.display()))?;
+    let binary = binary.to_string_lossy();
     let (reps, turns) = if options.is_short { ("7", "20") } else { ("15", "50") };
-    let words = [".ci/bench/measure.py", &options.binary, "--reps", reps, "--turns", turns];
+    let mut words = vec!["-B", ".ci/bench/measure.py", &binary, "--reps", reps, "--turns", turns];
+    if !options.is_short {
+        words.push("--peers");
+    }
     let measured = run_text(root, "python3", &words)?;
     let mut value: Value = serde_json::from_str(&measured).map_err(|error| error.to_string())?;
     put(&mut value, "machine", json!(describe_machine(root)));
     if !options.is_short {
-        put(&mut value, "benches", run_crate_benches(root));
+        put(&mut value, "benches", run_crate_benches(root, &binary));
     }
     let figures = BenchFigures::from_value(value)?;
     if !options.is_short {
@@ -131,19 +150,33 @@ fn write_page(root: &Path, figures: Option<&BenchFigures>) -> Result<(), String>
         let Some(figures) = figures else {
             break;
         };
+        let agents = figures.agents();
+        let own = agents.get(..2).unwrap_or_default();
         let path = format!("docs/benchmarks/{}.svg", limit.name);
-        write(&path, &render_plot(figures, limit))?;
+        write(&path, &render_plot(figures, limit, own))?;
+        if agents.len() > own.len() {
+            let path = format!("docs/benchmarks/agents_{}.svg", limit.name);
+            write(&path, &render_plot(figures, limit, &agents))?;
+        }
     }
     Ok(())
 }
 
 /// Runs each bench to its end; one that fails is noted, so that the page shows all of them.
-fn run_crate_benches(root: &Path) -> Value {
+fn run_crate_benches(root: &Path, binary: &str) -> Value {
     let rows = CRATE_BENCHES.iter().map(|one| {
         println!("bench: {} {}", one.package, one.bench);
         let words =
             ["bench", "--locked", "--quiet", "--package", one.package, "--bench", one.bench];
-        let ended = run_to_end(root, "cargo", &words);
+        let given = format!("WINDLASS_BENCH_BINARY={binary}");
+        let ended = match one.starts_program {
+            true => {
+                let before = [given.as_str(), "cargo"];
+                let words = [&before[..], &words, &["--profile", "dev"]].concat();
+                run_to_end(root, "env", &words)
+            }
+            false => run_to_end(root, "cargo", &words),
+        };
         let (is_fine, text) = match ended {
             Ok(output) => {
                 (output.status.success(), String::from_utf8_lossy(&output.stdout).into_owned())

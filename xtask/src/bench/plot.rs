@@ -1,4 +1,4 @@
-//! One plot: two bars for the medians, a dot for every run, a line for the limit. Plain SVG with the
+//! One plot: a bar for each median, a dot for every run, a line for the limit. Plain SVG with the
 //! colours of the reader's page.
 
 use super::figures::{BenchFigures, FigureLimit, LimitKind};
@@ -13,23 +13,26 @@ const STYLE: &str = "text{font:13px sans-serif;fill:#24292f}.o{fill:#2f81f7}.f{f
                      .d{fill:#24292f;opacity:.35}.l{stroke:#cf222e;stroke-width:2;stroke-dasharray:4 3}\
                      @media(prefers-color-scheme:dark){text{fill:#e6edf3}.d{fill:#e6edf3}}";
 
-/// The plot of one number.
+/// The plot of one number of some agents.
 #[must_use]
-pub fn render_plot(figures: &BenchFigures, limit: &FigureLimit) -> String {
+pub fn render_plot(figures: &BenchFigures, limit: &FigureLimit, agents: &[String]) -> String {
     let most = figures.limit(limit, LimitKind::Promised);
-    let all = ["windlass", "floor"].map(|agent| figures.samples(agent, limit.name));
+    let all = agents.iter().map(|agent| figures.samples(agent, limit.name));
     // One run in twenty may lie outside: a single pause must not flatten the rest.
-    let outer = all.iter().filter_map(|samples| samples.get(samples.len() * 19 / 20)).copied();
-    let scale = outer.chain([most]).fold(0.0, f64::max) * 1.05;
+    let outer: Vec<f64> =
+        all.filter_map(|samples| samples.get(samples.len() * 19 / 20).copied()).collect();
+    let scale = outer.into_iter().chain([most]).fold(0.0, f64::max) * 1.05;
     let x = |value: f64| LEFT + (value / scale).min(1.0) * (WIDTH - LEFT - RIGHT);
-    let height = TOP + 2.0 * ROW + 12.0;
+    let bottom = TOP + agents.len() as f64 * ROW;
+    let height = bottom + 12.0;
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" width=\"{WIDTH}\" \
          height=\"{height}\" role=\"img\">\n<title>{}</title>\n<style>{STYLE}</style>\n\
          <text x=\"0\" y=\"16\">{}, {}</text>\n",
         limit.what, limit.what, limit.unit
     );
-    for (row, (agent, class)) in [("windlass", "o"), ("floor", "f")].iter().enumerate() {
+    for (row, agent) in agents.iter().enumerate() {
+        let class = if agent == "windlass" { "o" } else { "f" };
         let y = TOP + row as f64 * ROW;
         let median = figures.median(agent, limit.name);
         svg.push_str(&format!(
@@ -51,7 +54,7 @@ pub fn render_plot(figures: &BenchFigures, limit: &FigureLimit) -> String {
             y + 16.0
         ));
     }
-    let (line, bottom) = (x(most), TOP + 2.0 * ROW);
+    let line = x(most);
     svg.push_str(&format!(
         "<line class=\"l\" x1=\"{line:.1}\" x2=\"{line:.1}\" y1=\"{:.0}\" y2=\"{bottom:.0}\"/>\n</svg>\n",
         TOP - 6.0

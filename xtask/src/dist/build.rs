@@ -2,7 +2,9 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::thread;
 
+use super::pages::copy;
 use crate::program::{has, run_bytes, run_text, run_with};
 
 const MUSL_COMPILER: &str = "musl-gcc";
@@ -10,8 +12,6 @@ const MUSL_COMPILER: &str = "musl-gcc";
 /// A program that is ready to be packed.
 pub(super) struct BuiltProgram {
     pub(super) path: PathBuf,
-    /// As the compiler calls it; none for a program that was built elsewhere.
-    target: Option<String>,
     pub(super) architecture: Architecture,
     pub(super) is_static: bool,
 }
@@ -39,36 +39,68 @@ impl BuiltProgram {
     /// One that somebody built before.
     pub(super) fn given(given: &Path, out: &Path) -> Result<Self, String> {
         let path = out.join("windlass");
-        fs::copy(given, &path).map_err(|error| format!("{}: {error}", given.display()))?;
+        copy(given, &path)?;
         let is_static = is_static(&path)?;
-        Ok(Self { path, target: None, architecture: this_architecture()?, is_static })
+        Ok(Self { path, architecture: this_architecture()?, is_static })
     }
 
-    pub(super) fn build(root: &Path, out: &Path, epoch: u64) -> Result<Self, String> {
+    /// Builds it; if asked for, a second time from a clean clone in another folder, at the same moment. Two
+    /// builds that differ are an error.
+    pub(super) fn build(
+        root: &Path,
+        out: &Path,
+        epoch: u64,
+        is_twice: bool,
+    ) -> Result<Self, String> {
         let architecture = this_architecture()?;
         let target = choose_target(root, architecture);
-        let built = compile(root, &root.join("target"), &target, epoch)?;
+        let target = target.as_str();
+        let clone = if is_twice { Some(clone_again(root)?) } else { None };
+        let (built, again) = thread::scope(|scope| {
+            let start = |clone| scope.spawn(move || compile(clone, target, epoch));
+            let again = clone.as_deref().map(start);
+            (compile(root, target, epoch), again.map(thread::ScopedJoinHandle::join))
+        });
         let path = out.join("windlass");
-        fs::copy(&built, &path).map_err(|error| format!("{}: {error}", built.display()))?;
-        let is_static = is_static(&path)?;
-        Ok(Self { path, target: Some(target), architecture, is_static })
-    }
-
-    /// Two builds in different folders give the same bytes, or the first difference is an error.
-    pub(super) fn build_again_and_compare(&self, root: &Path, epoch: u64) -> Result<(), String> {
-        let Some(target) = &self.target else {
-            return Err("--twice needs a program that is built here".to_owned());
-        };
-        let again = compile(root, &root.join("target/dist.again"), target, epoch)?;
-        let read =
-            |path: &Path| fs::read(path).map_err(|error| format!("{}: {error}", path.display()));
-        match read(&again)? == read(&self.path)? {
-            true => {
-                println!("dist: two builds, equal bytes");
-                Ok(())
-            }
-            false => Err(format!("{} and {} differ", again.display(), self.path.display())),
+        copy(&built?, &path)?;
+        if let Some(again) = again {
+            let again = again.map_err(|_| "the second build panicked".to_owned())??;
+            compare(&path, &again)?;
         }
+        let is_static = is_static(&path)?;
+        Ok(Self { path, architecture, is_static })
+    }
+}
+
+/// The commit as others get it; a clone of the same commit is kept, and with it what was built. Its `target` lies where the first build's does, seen from the sources, so that
+/// only the folder above both is another.
+fn clone_again(root: &Path) -> Result<PathBuf, String> {
+    if !run_text(root, "git", &["status", "--porcelain"])?.is_empty() {
+        return Err("--twice builds the commit again, and there are changes beside it".to_owned());
+    }
+    let clone = root.join("target/dist.again");
+    let state = |folder: &Path| -> Result<_, String> {
+        let changes = run_text(folder, "git", &["status", "--porcelain"])?;
+        Ok(changes + &run_text(folder, "git", &["rev-parse", "HEAD"])?)
+    };
+    if clone.join(".git").exists() && state(&clone)? == state(root)? {
+        return Ok(clone);
+    }
+    if clone.exists() {
+        fs::remove_dir_all(&clone).map_err(|error| format!("{}: {error}", clone.display()))?;
+    }
+    run_with(root, "git", &["clone", "--quiet", "--no-hardlinks", ".", "target/dist.again"], &[])?;
+    Ok(clone)
+}
+
+fn compare(first: &Path, again: &Path) -> Result<(), String> {
+    let read = |path: &Path| fs::read(path).map_err(|error| format!("{}: {error}", path.display()));
+    match read(first)? == read(again)? {
+        true => {
+            println!("dist: two builds, equal bytes");
+            Ok(())
+        }
+        false => Err(format!("{} and {} differ", again.display(), first.display())),
     }
 }
 
@@ -94,7 +126,7 @@ fn choose_target(root: &Path, architecture: Architecture) -> String {
     format!("{}-unknown-linux-gnu", architecture.rust)
 }
 
-fn compile(root: &Path, folder: &Path, target: &str, epoch: u64) -> Result<PathBuf, String> {
+fn compile(root: &Path, target: &str, epoch: u64) -> Result<PathBuf, String> {
     let cargo_home = std::env::var("CARGO_HOME")
         .or_else(|_| std::env::var("HOME").map(|home| format!("{home}/.cargo")))
         .map_err(|_| "neither CARGO_HOME nor HOME is set".to_owned())?;
@@ -108,6 +140,7 @@ fn compile(root: &Path, folder: &Path, target: &str, epoch: u64) -> Result<PathB
     .join("\u{1f}");
     let c_flags =
         format!("-ffile-prefix-map={cargo_home}=/cargo -ffile-prefix-map={}=/src", root.display());
+    let folder = root.join("target");
     let folder_text = folder.to_string_lossy();
     let epoch = epoch.to_string();
     let compiler = format!("CC_{}", target.replace('-', "_"));

@@ -48,7 +48,7 @@ pub struct DistOptions {
     pub only: Option<String>,
     /// A program that was built elsewhere.
     pub binary: Option<PathBuf>,
-    /// Build the program a second time in another folder and compare.
+    /// Build the program a second time from a clone in another folder and compare.
     pub is_twice: bool,
 }
 
@@ -68,6 +68,9 @@ impl DistOptions {
                 "--twice" => options.is_twice = true,
                 other => return Err(format!("`{other}` is not known; {USAGE}")),
             }
+        }
+        if options.is_twice && options.binary.is_some() {
+            return Err("--twice needs a program that is built here".to_owned());
         }
         let names: Vec<&str> = PARTS.iter().map(|part| part.name).collect();
         match &options.only {
@@ -128,11 +131,8 @@ pub fn run(root: &Path, options: &DistOptions) -> Result<(), String> {
     let epoch = epoch.trim().parse().map_err(|_| format!("git said `{epoch}` for a time"))?;
     let program = match &options.binary {
         Some(path) => BuiltProgram::given(path, &out)?,
-        None => BuiltProgram::build(&root, &out, epoch)?,
+        None => BuiltProgram::build(&root, &out, epoch, options.is_twice)?,
     };
-    if options.is_twice {
-        program.build_again_and_compare(&root, epoch)?;
-    }
     let version = read_version(&root)?;
     let plan = DistPlan { root, out, scratch, version, epoch, program };
     pages::make(&plan)?;

@@ -1,6 +1,6 @@
 //! Which crate may see which. The table is the whole of it; any other edge is refused, and so is one
-//! that is not used: a row that allows what the manifest does not ask for, or a dependency that no
-//! source of the crate names.
+//! that is not used: a row that allows what the manifest does not ask for, or a dependency, ours or another's,
+//! that no source of the crate names.
 //!
 //! A crate sees floors below its own. Some also see a neighbour on the same floor: `engine` sees
 //! `permission`, `mcp` and `hook` see `tool`. Tests may see a little more, because they need a world
@@ -18,14 +18,15 @@ pub const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("git", &[]),
     ("pdf", &[]),
     ("text_diff", &[]),
+    ("config_text", &[]),
     ("sandbox", &["permission"]),
-    ("settings", &["vocabulary", "permission"]),
+    ("settings", &["vocabulary", "permission", "config_text"]),
     ("workspace", &["vocabulary"]),
     ("tool", &["vocabulary", "permission", "git", "pdf", "text_diff"]),
     ("hook", &["vocabulary", "tool"]),
     ("mcp", &["vocabulary", "permission", "tool"]),
     ("journal", &["vocabulary", "permission", "engine"]),
-    ("rehearsal", &["vocabulary"]),
+    ("rehearsal", &["vocabulary", "config_text"]),
     ("snapshot", &["vocabulary", "tool", "journal", "workspace", "text_diff"]),
     (
         "driver",
@@ -45,7 +46,7 @@ pub const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ),
     ("styled_text", &["permission"]),
     ("host", &["vocabulary", "permission"]),
-    ("provider", &["vocabulary", "driver", "host"]),
+    ("provider", &["vocabulary", "config_text", "driver", "host"]),
     ("project", &["vocabulary", "permission", "settings", "driver", "host", "provider"]),
     ("telemetry", &["vocabulary", "tool", "driver", "host"]),
     (
@@ -53,6 +54,7 @@ pub const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
         &[
             "vocabulary",
             "permission",
+            "config_text",
             "sandbox",
             "settings",
             "journal",
@@ -77,7 +79,19 @@ pub const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
         ],
     ),
     ("acp", &["vocabulary", "settings", "journal", "driver", "host", "provider", "assembly"]),
-    ("web", &["vocabulary", "text_diff", "journal", "driver", "rehearsal", "host", "assembly"]),
+    (
+        "web",
+        &[
+            "vocabulary",
+            "dialect",
+            "text_diff",
+            "journal",
+            "driver",
+            "rehearsal",
+            "host",
+            "assembly",
+        ],
+    ),
     (
         "tui",
         &[
@@ -108,12 +122,13 @@ pub const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
         ],
     ),
     ("trial", &["vocabulary", "journal", "driver", "host", "assembly"]),
-    ("fleet", &["vocabulary", "git", "workspace", "journal", "host"]),
+    ("fleet", &["vocabulary", "git", "workspace", "text_diff", "journal", "host"]),
     (
         "cli",
         &[
             "vocabulary",
             "permission",
+            "config_text",
             "sandbox",
             "settings",
             "journal",
@@ -152,10 +167,14 @@ pub fn check(tree: &RepositoryTree) -> Vec<Finding> {
                 .push(Finding::new(place, "no row in the floor table (xtask/src/tidy/edges.rs)"));
             continue;
         };
-        let edges = collect_workspace_dependencies(one);
+        let edges = collect_dependencies(one);
         for edge in &edges {
+            if !is_used(tree, one, edge) {
+                let problem = format!("no source names `{}` ({})", edge.identifier, edge.section);
+                findings.push(Finding::new(&place, problem));
+            }
+            let Some(name) = &edge.name else { continue };
             let is_test = edge.section == "dev-dependencies";
-            let name = &edge.name;
             let is_support = one.name != "xtask" && TEST_SUPPORT_CRATES.contains(&name.as_str());
             let is_allowed = allowed.contains(&name.as_str()) || (is_test && is_support);
             if !is_allowed {
@@ -165,13 +184,11 @@ pub fn check(tree: &RepositoryTree) -> Vec<Finding> {
                 );
                 findings.push(Finding::new(&place, problem));
             }
-            if !is_used(tree, one, edge) {
-                let problem = format!("no source names `{}` ({})", edge.identifier, edge.section);
-                findings.push(Finding::new(&place, problem));
-            }
         }
         let depends_on = |name: &str| {
-            edges.iter().any(|edge| edge.name == name && edge.section != "dev-dependencies")
+            edges.iter().any(|edge| {
+                edge.name.as_deref() == Some(name) && edge.section != "dev-dependencies"
+            })
         };
         for name in allowed.iter().filter(|name| !depends_on(name)) {
             let problem = format!("the floor table lets it see `{name}`, which it does not use");
@@ -186,12 +203,12 @@ pub fn check(tree: &RepositoryTree) -> Vec<Finding> {
     findings
 }
 
-/// One dependency of a crate of ours on another.
+/// One dependency of a crate of ours.
 struct DependencyEdge {
     /// The section of the manifest it stands in.
     section: &'static str,
-    /// The folder of the other crate.
-    name: String,
+    /// The folder of the other crate, if it is ours.
+    name: Option<String>,
     /// What sources call the other crate.
     identifier: String,
 }
@@ -200,7 +217,7 @@ struct DependencyEdge {
 /// benchmarks say for one of theirs as well.
 fn is_used(tree: &RepositoryTree, one: &WorkspaceCrate, edge: &DependencyEdge) -> bool {
     let shipped = format!("{}/src/", one.folder);
-    let is_test = edge.section == "dev-dependencies";
+    let is_test = edge.section != "dependencies";
     tree.files_below(&one.folder)
         .filter(|file| file.path.ends_with(".rs") && (is_test || file.path.starts_with(&shipped)))
         .any(|file| {
@@ -210,8 +227,7 @@ fn is_used(tree: &RepositoryTree, one: &WorkspaceCrate, edge: &DependencyEdge) -
         })
 }
 
-/// Every dependency of this crate on a crate of ours.
-fn collect_workspace_dependencies(one: &WorkspaceCrate) -> Vec<DependencyEdge> {
+fn collect_dependencies(one: &WorkspaceCrate) -> Vec<DependencyEdge> {
     let mut edges = Vec::new();
     let mut tables = vec![&one.manifest];
     if let Some(targets) = one.manifest.get("target").and_then(toml::Value::as_table) {
@@ -225,10 +241,8 @@ fn collect_workspace_dependencies(one: &WorkspaceCrate) -> Vec<DependencyEdge> {
             for (key, value) in entries {
                 // A renamed dependency carries its real name in `package`.
                 let package = value.get("package").and_then(toml::Value::as_str).unwrap_or(key);
-                if let Some(name) = folder_name(package) {
-                    let identifier = key.replace('-', "_");
-                    edges.push(DependencyEdge { section, name, identifier });
-                }
+                let identifier = key.replace('-', "_");
+                edges.push(DependencyEdge { section, name: folder_name(package), identifier });
             }
         }
     }

@@ -3,12 +3,15 @@
 //! The table of contents is made from `docs/README.md`, the index by task, so that there is one order and
 //! no second list to keep. Decisions follow their own index. What no index names comes last.
 
+mod links;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
 use crate::program::{has, run_with};
 use crate::tidy::RepositoryTree;
+pub use links::find_dead_links;
 
 const INDEX: &str = "docs/README.md";
 
@@ -16,7 +19,7 @@ const INDEX: &str = "docs/README.md";
 ///
 /// # Errors
 ///
-/// When mdBook is not there, or refuses a page.
+/// When mdBook is not there or refuses a page, or a link leads nowhere.
 pub fn run(root: &Path) -> Result<(), String> {
     if !has("mdbook") {
         return Err("mdbook is not installed: cargo install mdbook".to_owned());
@@ -26,22 +29,40 @@ pub fn run(root: &Path) -> Result<(), String> {
     if source.exists() {
         fs::remove_dir_all(&source).map_err(|error| error.to_string())?;
     }
-    for file in tree.files_below("docs") {
+    // Pictures too, which the tree does not hold.
+    run_with(root, "cp", &["-R", "docs", "target/site.source"], &[])?;
+    for file in tree.files_below("docs").filter(|file| file.path.ends_with(".md")) {
         let path = source.join(file.path.trim_start_matches("docs/"));
-        let folder = path.parent().unwrap_or(&source);
-        fs::create_dir_all(folder).map_err(|error| error.to_string())?;
-        fs::write(&path, &file.text).map_err(|error| format!("{}: {error}", path.display()))?;
+        // mdBook gives the page of a folder this name, and does not tell the links to it.
+        let text = file.text.replace("README.md)", "index.md)");
+        fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))?;
     }
     fs::write(source.join("SUMMARY.md"), render_contents(&tree))
         .map_err(|error| error.to_string())?;
     run_with(&source, "mdbook", &["build", "--dest-dir", "../site"], &[])?;
-    match root.join("target/site/index.html").exists() {
+    let site = root.join("target/site");
+    for file in ["index.html", "searchindex.js"] {
+        if !holds_file_like(&site, file) {
+            return Err(format!("mdbook wrote no {file}"));
+        }
+    }
+    let dead = find_dead_links(&site)?;
+    match dead.is_empty() {
         true => {
-            println!("site: in target/site");
+            println!("site: in target/site, every link leads somewhere");
             Ok(())
         }
-        false => Err("mdbook wrote no index.html".to_owned()),
+        false => Err(dead.join("\n")),
     }
+}
+
+/// mdBook puts a hash into some names.
+fn holds_file_like(folder: &Path, name: &str) -> bool {
+    let (stem, extension) = name.split_once('.').unwrap_or((name, ""));
+    fs::read_dir(folder).into_iter().flatten().flatten().any(|entry| {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        name.starts_with(stem) && name.ends_with(extension)
+    })
 }
 
 /// The table of contents for mdBook: every page of `docs`, once.
