@@ -15,7 +15,7 @@ use windlass_mcp::connection::{
 };
 use windlass_mcp::{McpCallOptions, McpChannel, McpConnection, McpFailure, McpHost, ProtocolEra};
 
-const LONG: Duration = Duration::from_secs(60);
+const LONG: Duration = Duration::from_secs(240);
 
 struct NoUser;
 

@@ -19,7 +19,7 @@ use windlass_mcp::{
 };
 use windlass_tool::{ToolSessionContext, TraceContext};
 
-const LONG: Duration = Duration::from_secs(60);
+const LONG: Duration = Duration::from_secs(240);
 
 struct NoUser;
 

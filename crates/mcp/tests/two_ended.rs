@@ -16,7 +16,7 @@ use windlass_mcp::{
     HttpServerConfig, McpCallOptions, McpChannel, McpConnection, McpFailure, McpHost, ProtocolEra,
 };
 
-const LONG: Duration = Duration::from_secs(60);
+const LONG: Duration = Duration::from_secs(240);
 
 struct NoUser;
 

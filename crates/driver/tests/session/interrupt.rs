@@ -11,7 +11,7 @@ use windlass_rehearsal::{ScriptedAnswer as Says, ScriptedFault};
 use windlass_vocabulary::{Notice, RequestSource, Terminal};
 
 /// Far less than the servers and tools here would take, and enough for a busy machine.
-const SOON: Duration = Duration::from_secs(15);
+const SOON: Duration = Duration::from_secs(120);
 
 #[tokio::test]
 async fn in_mid_stream() {

@@ -121,7 +121,7 @@ async fn stopping_the_parent_stops_what_it_left() {
 }
 
 async fn ends(session: &windlass_driver::Session) -> bool {
-    tokio::time::timeout(Duration::from_secs(10), session.close()).await.is_ok()
+    tokio::time::timeout(Duration::from_secs(240), session.close()).await.is_ok()
 }
 
 #[tokio::test]

@@ -202,6 +202,6 @@ fn text(path: &Path) -> &str {
 }
 
 /// Longer than anything here takes on a busy machine.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(240);
 /// Others take the port that was just found, at the worst.
 const STARTS_MAX: usize = 5;

@@ -14,7 +14,7 @@ use windlass_mcp::{
 };
 use windlass_tool::ToolSessionContext;
 
-pub(crate) const LONG: Duration = Duration::from_secs(60);
+pub(crate) const LONG: Duration = Duration::from_secs(240);
 
 struct NoUser;
 

@@ -258,4 +258,4 @@ pub(crate) fn prompt_with_result(result: &str, text: &str) -> Value {
 }
 
 /// Longer than any answer here takes; a test that waits for it has failed.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(240);

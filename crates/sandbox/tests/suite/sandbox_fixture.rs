@@ -15,7 +15,7 @@ use rustix::process::{Pid, PidfdFlags};
 pub(crate) const CANARY: &str = "canary-5e1f0c77";
 
 /// Everything ends long before; a test that waits this long has failed.
-pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
+pub(crate) const DEADLINE: Duration = Duration::from_secs(240);
 
 /// An ordinary user that no other fixture is: what one user may have is counted by the kernel over all of
 /// that user's processes, so tests that shared one would see each other's.

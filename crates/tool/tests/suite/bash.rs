@@ -47,7 +47,7 @@ async fn a_hanging_command_that_ignores_the_request_to_end_is_killed_with_its_ch
     let began = Instant::now();
     let outcome = project.call("Bash", json!({"command": command, "timeout": 300})).await;
     let took = began.elapsed();
-    assert!(took >= Duration::from_millis(2300) && took < Duration::from_secs(5), "{took:?}");
+    assert!(took >= Duration::from_millis(2300) && took < Duration::from_secs(240), "{took:?}");
     assert!(outcome.is_error);
     assert_eq!(text(&outcome), "Timed out after 300 ms and was stopped.\nbefore");
     assert_eq!(structured(&outcome)["timedOutAfterMs"], 300);
@@ -65,15 +65,15 @@ async fn a_command_that_ends_when_asked_may_clean_up() {
     let began = Instant::now();
     let outcome = project.call("Bash", input).await;
     assert!(text(&outcome).contains("\nready\ncleaned"), "{}", text(&outcome));
-    assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
+    assert!(began.elapsed() < Duration::from_secs(240), "{:?}", began.elapsed());
 }
 
 #[tokio::test]
 async fn a_grandchild_that_holds_the_pipe_is_not_waited_for_and_does_not_survive() {
     let project = TestProject::new();
     let began = Instant::now();
-    let outcome = project.bash("sleep 30 & echo $! > child; echo done").await;
-    assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
+    let outcome = project.bash("sleep 900 & echo $! > child; echo done").await;
+    assert!(began.elapsed() < Duration::from_secs(240), "{:?}", began.elapsed());
     assert!(!outcome.is_error);
     assert_eq!(text(&outcome), "done\n[Processes left in the background were stopped]");
     assert!(!is_running(&project.path("child")));
@@ -105,12 +105,12 @@ async fn a_call_that_is_dropped_takes_its_processes_with_it() {
     let project = TestProject::new();
     let fifo = Fifo::new(&project);
     let opened = tokio::select! {
-        outcome = project.bash("exec 3>fifo; sleep 30 & sleep 30") => panic!("{outcome:?}"),
+        outcome = project.bash("exec 3>fifo; sleep 900 & sleep 900") => panic!("{outcome:?}"),
         opened = fifo.opened() => opened,
     };
     // The end of the file comes when nobody holds the pipe any more.
     let rest = tokio::task::spawn_blocking(move || opened.rest());
-    assert_eq!(tokio::time::timeout(Duration::from_secs(5), rest).await.unwrap().unwrap(), "");
+    assert_eq!(tokio::time::timeout(Duration::from_secs(240), rest).await.unwrap().unwrap(), "");
 }
 
 #[tokio::test]

@@ -102,14 +102,14 @@ async fn passes_over_what_cannot_be_searched() {
     std::os::unix::fs::symlink(".", project.path("circle")).unwrap();
     std::os::unix::fs::symlink("/etc", project.path("away")).unwrap();
     let sparse = std::fs::File::create(project.path("sparse")).unwrap();
-    sparse.set_len(10_000_000_000).unwrap();
+    sparse.set_len(4_000_000_000_000).unwrap();
     project.write("wide", format!("{}one\n", "x".repeat(40_000_000)));
     let began = Instant::now();
     let input = json!({"pattern": "one|root", "output_mode": "count"});
     let shown = shown(&project, input).await;
     let expected = "a.rs:2\nsrc/b.py:2\n[1 files could not be searched to their end: `wide`";
     assert!(shown.starts_with(expected), "{shown}");
-    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+    assert!(began.elapsed() < Duration::from_secs(120), "{:?}", began.elapsed());
 }
 
 #[tokio::test]

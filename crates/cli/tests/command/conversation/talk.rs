@@ -36,7 +36,7 @@ impl ScreenState {
 
 /// Bytes of the longest frame that is looked for.
 const FRAME_MAX: usize = 64 * 1024;
-const DEADLINE: Duration = Duration::from_secs(60);
+const DEADLINE: Duration = Duration::from_secs(240);
 pub(crate) const READY: &str = "Ask for something";
 /// A question can be answered.
 pub(crate) const ASKED: &str = "Esc for no";

@@ -17,7 +17,7 @@ struct Tmux {
     lines: mpsc::Receiver<String>,
 }
 
-const DEADLINE: Duration = Duration::from_secs(60);
+const DEADLINE: Duration = Duration::from_secs(240);
 
 impl Tmux {
     fn begin(dirs: &TestDirs, url: &str) -> Option<Self> {

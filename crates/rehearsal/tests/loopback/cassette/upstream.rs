@@ -57,7 +57,7 @@ impl Upstream {
 fn serve(listener: &TcpListener, todo: Vec<Do>, going: &Receiver<()>) -> String {
     let (mut stream, _) = listener.accept().expect("a connection");
     stream.set_nodelay(true).expect("send at once");
-    stream.set_read_timeout(Some(Duration::from_secs(20))).expect("set a deadline");
+    stream.set_read_timeout(Some(Duration::from_secs(240))).expect("set a deadline");
     let request = read(&mut stream);
     for one in todo {
         match one {
