@@ -8,8 +8,6 @@
 //! conversation: a task that turns notices into updates and requests into effects), `editor_setup` (the
 //! entry in an editor's own settings).
 
-#![allow(missing_docs, reason = "nobody embeds this crate")]
-
 pub mod editor_setup;
 mod rpc;
 mod schema;

@@ -10,6 +10,7 @@
 //! There is no network here, no clock, no randomness, and nothing that can fail with a panic:
 //! time is an argument, a bad stream is one [`DecodedEvent::Failed`], a bad history is repaired.
 #![no_std]
+#![warn(missing_docs)]
 
 extern crate alloc;
 

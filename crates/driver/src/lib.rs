@@ -68,6 +68,7 @@
 //!
 //! Reading order: `session_builder`, `session`, `session_loop`, `effect_performer`, then what it starts:
 //! `model`, `tool`, `subagent`, `permission_prompts`, `hook`, `spill_writer`, `attachment`.
+#![warn(missing_docs)]
 
 pub mod attachment;
 mod call_inspector;

@@ -4,7 +4,6 @@
 //! own, which is the ordinary `windlass` command with a relay for its journal. A guard process stands
 //! between the two and ends everything the session started before the worker's lease ends. The
 //! [`gateway`] is HTTP in front of the store, and keeps nothing. `docs/fleet.md` is for those who run it.
-#![allow(missing_docs, reason = "nobody embeds this crate")]
 
 pub mod gateway;
 pub mod postgres_journal_store;

@@ -7,8 +7,6 @@
 //! What the model runs through its shell is not this; that goes through the permission policy, and
 //! `held_git` says how it is kept from running anything of the repository's.
 
-#![allow(missing_docs, reason = "nobody embeds this crate")]
-
 mod git_process;
 mod held_git;
 mod safe_config;

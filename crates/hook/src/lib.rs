@@ -7,8 +7,6 @@
 //! What follows from a verdict is not decided here. Whether a changed input may run is decided by
 //! `permission`, after all hooks have answered.
 
-#![allow(missing_docs, reason = "nobody embeds this crate")]
-
 mod answer;
 mod background_hooks;
 mod callback;

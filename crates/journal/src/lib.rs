@@ -11,7 +11,6 @@
 //! Files are never rewritten. A last line without its end was torn by a crash and is dropped; a
 //! damaged line further up is skipped and reported, and what stands behind it is taken in; a format
 //! newer than ours is refused untouched.
-#![allow(missing_docs, reason = "nobody embeds this crate")]
 
 pub mod conversation;
 pub mod cost_report;

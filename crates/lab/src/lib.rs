@@ -10,8 +10,6 @@
 //!
 //! The engine in all of them is the real one; only what is around it is made up.
 
-#![allow(missing_docs, reason = "nobody embeds this crate")]
-
 pub mod check;
 pub mod long_session;
 pub mod manual_session;

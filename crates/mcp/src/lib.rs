@@ -5,7 +5,6 @@
 //! servers of a session), [`tool_server`] (the other direction: our tools for other clients). The
 //! official library is used inside `connection` and `transport` and never exposed, so that its
 //! changes stay in there.
-#![allow(missing_docs, reason = "nobody embeds this crate")]
 
 pub mod conformance;
 pub mod connection;

@@ -9,6 +9,7 @@
 //! costs a question, not a file.
 //!
 //! Pure: no files, no clock. Only this crate can make a [`PermissionGrant`].
+#![warn(missing_docs)]
 
 mod address_class;
 mod ask_reason;

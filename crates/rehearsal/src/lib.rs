@@ -47,7 +47,6 @@
 //! # Ok::<(), windlass_rehearsal::ScriptError>(())
 //! ```
 #![doc = include_str!("script/FORMAT.md")]
-#![allow(missing_docs, reason = "nobody embeds this crate")]
 
 pub mod cassette;
 pub mod demo;

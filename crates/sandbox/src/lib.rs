@@ -8,7 +8,6 @@
 //! Whether a command may run at all is decided elsewhere. Nothing here prompts the user, and nothing
 //! falls back to running without a sandbox: what cannot be held does not start.
 
-#![allow(missing_docs, reason = "nobody embeds this crate")]
 #![cfg_attr(
     not(target_os = "linux"),
     allow(dead_code, reason = "what holds and explains is there before it is used")

@@ -12,8 +12,6 @@
 //! Hooks and servers are handed on as they are written, with the layer they come from; the crates that
 //! run them interpret them. Nothing is run here.
 
-#![allow(missing_docs, reason = "nobody embeds this crate")]
-
 mod append_rules;
 mod atomic_edit;
 mod bounded_file;

@@ -10,8 +10,6 @@
 //! session), `notice_to_frame` (what is sent of it), `prompt_turn` (how a prompt ends), `control` (what a
 //! client may ask), `client_requests` (what a client is asked).
 
-#![allow(missing_docs, reason = "nobody embeds this crate")]
-
 mod choosable_models;
 mod client_hooks;
 mod client_mcp_servers;

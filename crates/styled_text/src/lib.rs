@@ -1,6 +1,5 @@
 //! Markdown and code as styled lines of a given width, whole or while they stream in. Does no I/O and
 //! knows no terminal.
-#![allow(missing_docs, reason = "nobody embeds this crate")]
 
 pub mod markdown_stream;
 pub mod styled_line;

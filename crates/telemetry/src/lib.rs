@@ -5,8 +5,6 @@
 //! are those of the reference CLI, so that its charts keep working. When telemetry is off, nothing of this
 //! runs.
 
-#![allow(missing_docs, reason = "nobody embeds this crate")]
-
 pub mod config;
 pub mod content;
 mod exporter;

@@ -4,8 +4,6 @@
 //! session share), [`registry`] (name to tool), then the tools themselves. Nothing here decides
 //! whether a call may run: `run` takes a proof that it may.
 
-#![allow(missing_docs, reason = "nobody embeds this crate")]
-
 mod background;
 mod builtin;
 pub mod custom_tool;

@@ -3,7 +3,6 @@
 //! Four parts, of which only the last does I/O: keys and notices change the state ([`app`]), the state
 //! becomes lines ([`view`]), lines become bytes ([`painter`]), and `event_loop` carries bytes, keys and
 //! actions between the terminal and the session. What a prompt means is decided by the [`TuiHost`].
-#![allow(missing_docs, reason = "nobody embeds this crate")]
 
 pub mod app;
 pub mod composer;

@@ -3,6 +3,7 @@
 //! Reading order: [`id`], [`content`], [`message`], [`tool`], [`model`], [`request`], [`delta`],
 //! [`failure`], [`usage`], [`reason`], [`permission`], [`hook`], [`notice`].
 #![no_std]
+#![warn(missing_docs)]
 
 extern crate alloc;
 

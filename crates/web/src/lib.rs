@@ -6,8 +6,6 @@
 //! (paths to answers), `viewer` (what is known of sessions), `view` (one file for each answer), `export`
 //! (files to share).
 
-#![allow(missing_docs, reason = "nobody embeds this crate")]
-
 mod act;
 mod assets;
 mod browser_launch;
