@@ -56,6 +56,12 @@ impl Pager {
         pager
     }
 
+    /// Adds lines at the end, and shows the end.
+    pub fn add_below(&mut self, lines: impl IntoIterator<Item = StyledLine>, rows: usize) {
+        self.lines.extend(lines);
+        self.top = self.last_top(rows);
+    }
+
     /// Shows these lines from the first one on.
     pub fn open_page(lines: Vec<StyledLine>, size: ScreenSize) -> Self {
         Self {

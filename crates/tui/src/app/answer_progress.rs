@@ -2,15 +2,16 @@
 
 use windlass_vocabulary::{Delta, ToolCallId};
 
+use super::waiting_blocks::{EndedCall, WaitingBlocks};
 use crate::streaming_answer::StreamingAnswer;
-use crate::styled_line::StyledLine;
-use crate::transcript::TranscriptEntry;
 
 #[derive(Debug, Default)]
 pub struct AnswerProgress {
     pub stream: StreamingAnswer,
     /// The end of what the model is thinking.
     pub thinking_tail: String,
+    /// Blocks of the last answer that wait for its calls.
+    pub waiting: WaitingBlocks,
     state: AnswerState,
 }
 
@@ -22,14 +23,6 @@ enum AnswerState {
         /// Calls that ended before the answer did: they are shown at their place in it.
         ended_calls: Vec<EndedCall>,
     },
-}
-
-/// A call with its result, as it goes into the scrollback and the transcript.
-#[derive(Debug)]
-pub(super) struct EndedCall {
-    pub(super) id: ToolCallId,
-    pub(super) lines: Vec<StyledLine>,
-    pub(super) entry: TranscriptEntry,
 }
 
 impl AnswerProgress {
@@ -61,10 +54,10 @@ impl AnswerProgress {
         }
     }
 
-    /// The last of these calls that waits for the answer's end.
+    /// The last of these calls that has ended and waits for its place.
     pub(super) fn find_deferred(&mut self, calls: &[ToolCallId]) -> Option<&mut EndedCall> {
         match &mut self.state {
-            AnswerState::NotAnswering => None,
+            AnswerState::NotAnswering => self.waiting.find_ended(calls),
             AnswerState::Answering { ended_calls } => {
                 ended_calls.iter_mut().rev().find(|ended| calls.contains(&ended.id))
             }

@@ -11,6 +11,7 @@ use crate::input::{CursorMove, Deletion, InputKey, Shortcut};
 use crate::pager::Pager;
 use crate::permission_prompt::PermissionPromptReply;
 use crate::picker::{Picker, PickerItem, PickerOutcome};
+use crate::styled_line::StyledLine;
 use crate::validated_input::ValidatedInputOutcome;
 use crate::{text, words};
 
@@ -99,7 +100,16 @@ impl App {
 
     fn open_pager(&mut self) {
         let folder = &self.session.facts.working_directory;
-        self.dialogs.pager = Some(Pager::open_at_end(&self.transcript, folder, self.size));
+        let mut pager = Pager::open_at_end(&self.transcript, folder, self.size);
+        let waiting = self.answer.waiting.entries();
+        let width = self.size.width;
+        pager.add_below(
+            waiting.flat_map(|entry| {
+                entry.render(width, folder).into_iter().chain([StyledLine::new()])
+            }),
+            self.size.rows,
+        );
+        self.dialogs.pager = Some(pager);
     }
 
     /// Loads more of an open pager; opens it again if the width has changed.

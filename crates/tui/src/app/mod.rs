@@ -1,6 +1,7 @@
 //! The state of the TUI, and how keys and notices change it. Pure: no clock, no screen, no session.
 //! What must be done outside is returned as [`AppAction`]s.
 
+mod answer_blocks;
 mod answer_progress;
 mod completion;
 mod keys;
@@ -9,6 +10,7 @@ mod run_progress;
 mod running_call;
 mod scrollback_queue;
 mod task_list;
+mod waiting_blocks;
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -35,12 +37,12 @@ use crate::validated_input::ValidatedInput;
 use crate::view::help_page;
 use crate::words;
 pub use answer_progress::AnswerProgress;
-use answer_progress::EndedCall;
 pub use completion::{PromptCompletion, Suggestion};
 pub use run_progress::{RetryProgress, RunProgress, RunState};
 pub use running_call::{RunningCall, SubagentProgress};
 pub use scrollback_queue::ScrollbackQueue;
 pub use task_list::{TaskList, TaskListRow, TaskMark};
+pub use waiting_blocks::{WaitingBlocks, WaitingCall};
 
 /// What the event loop must do after a key or a notice.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -249,7 +251,9 @@ impl App {
 
     /// Is everything finished shown, and everything streamed drawn?
     pub fn is_fully_shown(&self) -> bool {
-        self.scrollback.is_empty() && self.answer.stream.is_fully_drawn()
+        self.scrollback.is_empty()
+            && self.answer.stream.is_fully_drawn()
+            && self.answer.waiting.is_fully_drawn()
     }
 
     /// Like [`is_fully_shown`](Self::is_fully_shown), for painters that show an answer only when it
@@ -266,29 +270,6 @@ impl App {
         let mut draft = MarkdownStream::default();
         draft.push(text);
         self.scrollback.push_markdown(draft);
-    }
-
-    /// Shows a call at its place in the answer that asked for it.
-    fn defer_ended_call(&mut self, ended: EndedCall) {
-        if let Some(ended) = self.answer.defer(ended) {
-            self.push_ended_call(ended);
-        }
-    }
-
-    fn push_ended_call(&mut self, ended: EndedCall) {
-        self.scrollback.push_call(ended.lines);
-        if ended.entry.shows_task_list() {
-            self.tasks.set_shown(self.scrollback.pushed_lines());
-        }
-        self.transcript.push(ended.entry);
-    }
-
-    /// The answer is complete, or will not come.
-    fn end_answer(&mut self) {
-        self.scrollback.close_answer();
-        for ended in self.answer.finish() {
-            self.push_ended_call(ended);
-        }
     }
 
     /// Does the task list stand right above the live lines already?
@@ -379,6 +360,7 @@ impl App {
     /// Draws what is new of the answer. Must run before the view is rendered.
     pub fn draw_answer(&mut self) {
         self.answer.stream.draw(self.size.width);
+        self.answer.waiting.draw(self.size.width);
         let over = self.answer.stream.take_overflow(self.size.rows);
         if !over.is_empty() {
             self.scrollback.push_answer_lines(over);

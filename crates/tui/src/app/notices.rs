@@ -1,21 +1,19 @@
 //! How notices of the session change the state.
 
 use windlass_host::display::human_format;
-use windlass_host::display::human_format::format_counted;
 use windlass_permission::sanitize;
-use windlass_vocabulary::notice::{ChangedFile, RunEnding};
+use windlass_vocabulary::notice::RunEnding;
 use windlass_vocabulary::{
-    AttachmentKind, ContentBlock, Message, MessageOrigin, ModelFailure, Notice, Outcome,
-    PermissionQuestion, Role, Ticket, Tokens, ToolCall, ToolCallId, ToolOutcome,
+    AttachmentKind, Message, MessageOrigin, ModelFailure, Notice, Outcome, PermissionQuestion,
+    Role, Ticket, Tokens, ToolCallId, ToolOutcome,
 };
 
-use super::answer_progress::EndedCall;
 use super::{App, AppAction, RetryProgress, RunState, RunningCall};
 use crate::permission_prompt::PermissionPrompt;
 use crate::prompt_view;
 use crate::styled_line::{StyledLine, TextStyle};
 use crate::transcript::TranscriptEntry;
-use crate::{text, tool_call_view, words};
+use crate::{text, words};
 
 impl App {
     pub fn handle_notice(&mut self, notice: &Notice) -> Vec<AppAction> {
@@ -112,6 +110,7 @@ impl App {
         self.run.turn = turn;
         self.usage.context_tokens = input_estimate.0;
         self.run.retry.is_waiting = false;
+        self.show_all_blocks();
         self.answer.start();
     }
 
@@ -157,7 +156,7 @@ impl App {
     }
 
     /// Failed attempts are one line, however many there were.
-    fn show_retries(&mut self) {
+    pub(super) fn show_retries(&mut self) {
         let RetryProgress { count, failure, .. } = std::mem::take(&mut self.run.retry);
         if count > 0 {
             self.show_dim_line(&words::describe_retries(count, &failure));
@@ -176,21 +175,6 @@ impl App {
         }
         self.push_scrollback([StyledLine::new()]);
         self.transcript.push(TranscriptEntry::Note(words));
-    }
-
-    /// Calls that were under way when the run ended never report an end.
-    fn show_interrupted_calls(&mut self) {
-        for running in std::mem::take(&mut self.run.calls) {
-            let lines = tool_call_view::render_denied_call(
-                &running.call,
-                words::INTERRUPTED,
-                self.size.width,
-                &self.session.facts.working_directory,
-            );
-            self.scrollback.push_call(lines);
-            let outcome = ToolOutcome::failure(words::INTERRUPTED);
-            self.transcript.push(TranscriptEntry::ToolCall(running.call, Box::new(outcome)));
-        }
     }
 
     fn show_side_answer(&mut self, answer: &Result<String, String>) {
@@ -221,7 +205,10 @@ impl App {
                 let tokens = human_format::format_count(freed.0);
                 self.show_dim_line(&words::describe_compaction(*level, &tokens));
             }
-            Notice::RequestStarted { .. } => self.answer.start(),
+            Notice::RequestStarted { .. } => {
+                self.show_all_blocks();
+                self.answer.start();
+            }
             Notice::Billed { total, cost, .. } => self.usage.count_cost(total.0, cost.0),
             Notice::RunEnded(ending) => {
                 self.end_answer();
@@ -273,6 +260,7 @@ impl App {
     fn show_user_message(&mut self, message: &Message) {
         match message.origin {
             MessageOrigin::User | MessageOrigin::Attachment(AttachmentKind::QueuedInput) => {
+                self.show_all_blocks();
                 let prompt = self.input.take_sent(message);
                 self.show_prompt(&prompt.typed.shown);
                 self.push_scrollback([StyledLine::new()]);
@@ -292,44 +280,6 @@ impl App {
             | MessageOrigin::Summary
             | MessageOrigin::Display => {}
         }
-    }
-
-    /// Shows what is left of an answer that is now a message.
-    fn finish_answer(&mut self, blocks: &[ContentBlock]) {
-        self.show_retries();
-        for block in blocks {
-            match block {
-                ContentBlock::Text(text) if !text.trim().is_empty() => {
-                    if let Some(draft) = self.answer.stream.finish_text(text) {
-                        self.scrollback.push_markdown(draft);
-                    }
-                    self.transcript.push(TranscriptEntry::Answer(text.clone()));
-                }
-                ContentBlock::Thinking(thinking) if !thinking.text.trim().is_empty() => {
-                    if let Some(line) =
-                        self.answer.stream.finish_thought(&thinking.text, self.size.width)
-                    {
-                        self.scrollback.start_text();
-                        self.push_scrollback([line, StyledLine::new()]);
-                    }
-                    self.transcript.push(TranscriptEntry::Thought(thinking.text.clone()));
-                }
-                ContentBlock::Media(media) => {
-                    self.push_scrollback([tool_call_view::render_media(media)]);
-                }
-                // A call that ended before the answer did stands where the model made it.
-                ContentBlock::ToolUse(call) => {
-                    if let Some(ended) = self.answer.take_ended_call(&call.id) {
-                        self.push_ended_call(ended);
-                    }
-                }
-                ContentBlock::Text(_)
-                | ContentBlock::Thinking(_)
-                | ContentBlock::ToolResult(_)
-                | ContentBlock::Provider(_) => {}
-            }
-        }
-        self.end_answer();
     }
 
     fn handle_tool_ended(&mut self, id: &ToolCallId, outcome: &ToolOutcome) -> Vec<AppAction> {
@@ -354,60 +304,11 @@ impl App {
         }
     }
 
-    fn show_ended_call(&mut self, id: &ToolCallId, outcome: &ToolOutcome) {
-        let Some(running) = self.take_running_call(id) else { return };
-        let mut lines = tool_call_view::render_ended_call(
-            &running.call,
-            outcome,
-            self.size.width,
-            &self.session.facts.working_directory,
-        );
-        for child in &running.subagents {
-            let calls = format_counted(child.calls, "call");
-            let words = format!("  └ {}: {} · {calls}", child.agent, child.activity);
-            lines.push(
-                StyledLine::from_text(words, TextStyle::Dim).truncate_to_width(self.size.width),
-            );
-        }
-        if tool_call_view::shows_change(&running.call, outcome) {
-            self.run.shown_changes.push(id.clone());
-        }
-        let entry = TranscriptEntry::ToolCall(running.call, Box::new(outcome.clone()));
-        self.defer_ended_call(EndedCall { id: id.clone(), lines, entry });
-    }
-
-    /// What commands changed; what an edit changed is on the screen already.
-    fn show_changed_files(&mut self, calls: &[ToolCallId], files: &[ChangedFile], count: usize) {
-        if calls.iter().all(|call| self.run.shown_changes.contains(call)) {
-            return;
-        }
-        let words = words::describe_changed_files(files, count);
-        let width = self.size.width;
-        // A call that waits for its place takes the line along.
-        match self.answer.find_deferred(calls) {
-            Some(ended) => ended.lines.extend(App::wrap_remark(&words, width)),
-            None => self.show_dim_line(&words),
-        }
-    }
-
-    fn handle_tool_denied(&mut self, call: &ToolCall, why: &str) {
-        let _ = self.take_running_call(&call.id);
-        let lines = tool_call_view::render_denied_call(
-            call,
-            why,
-            self.size.width,
-            &self.session.facts.working_directory,
-        );
-        let outcome = ToolOutcome::failure(why);
-        let entry = TranscriptEntry::ToolCall(call.clone(), Box::new(outcome));
-        self.defer_ended_call(EndedCall { id: call.id.clone(), lines, entry });
-    }
-
-    fn find_running_call(&mut self, id: &ToolCallId) -> Option<&mut RunningCall> {
+    pub(super) fn find_running_call(&mut self, id: &ToolCallId) -> Option<&mut RunningCall> {
         self.run.calls.iter_mut().find(|one| one.call.id == *id)
     }
 
-    fn take_running_call(&mut self, id: &ToolCallId) -> Option<RunningCall> {
+    pub(super) fn take_running_call(&mut self, id: &ToolCallId) -> Option<RunningCall> {
         let at = self.run.calls.iter().position(|running| running.call.id == *id)?;
         Some(self.run.calls.remove(at))
     }

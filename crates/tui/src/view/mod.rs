@@ -9,7 +9,7 @@ mod status_line;
 use std::time::Duration;
 use windlass_host::display::human_format::format_counted;
 
-use crate::app::{App, RunningCall, SubagentProgress, TaskMark};
+use crate::app::{App, RunningCall, SubagentProgress, TaskMark, WaitingCall};
 use crate::painter::Cursor;
 use crate::styled_line::{StyledLine, TextStyle};
 use crate::{text, tool_call_view, words};
@@ -102,8 +102,7 @@ fn has_open_dialog(app: &App) -> bool {
 
 /// The answer so far, calls under way, and the task list.
 fn render_progress(app: &App, room: usize) -> Vec<StyledLine> {
-    let mut below: Vec<StyledLine> =
-        app.run.calls.iter().flat_map(|running| render_running_call(app, running)).collect();
+    let mut below = render_calls(app);
     if app.run.retry.is_waiting {
         let line =
             StyledLine::from_text(format!("  {}", app.run.retry.waiting), TextStyle::Warning);
@@ -115,19 +114,37 @@ fn render_progress(app: &App, room: usize) -> Vec<StyledLine> {
         below.push(render_busy_line(app));
     }
     let tasks = render_tasks(app);
-    let stands_below =
-        !below.is_empty() || app.needs_blank_line() || app.answer.stream.lines().next().is_some();
+    let mut texts =
+        app.answer.waiting.text_lines().chain(app.answer.stream.lines()).rev().peekable();
+    let stands_below = !below.is_empty() || app.needs_blank_line() || texts.peek().is_some();
     below.extend((stands_below && !tasks.is_empty()).then(StyledLine::new));
     below.extend(tasks);
     let over = below.len().saturating_sub(room);
     below.drain(..over);
     let above = room.saturating_sub(below.len());
-    let mut lines: Vec<StyledLine> = app.answer.stream.lines().rev().take(above).cloned().collect();
+    let mut lines: Vec<StyledLine> = texts.take(above).cloned().collect();
     lines.reverse();
     if app.needs_blank_line() && !lines.is_empty() && lines.len() < above {
         lines.insert(0, StyledLine::new());
     }
     lines.extend(below);
+    lines
+}
+
+/// Calls under way, and those that have ended and wait for one of them.
+fn render_calls(app: &App) -> Vec<StyledLine> {
+    let mut lines = Vec::new();
+    let mut others: Vec<&RunningCall> = app.run.calls.iter().collect();
+    for call in app.answer.waiting.calls() {
+        match call {
+            WaitingCall::Ended(title) => lines.push(title.clone()),
+            WaitingCall::Open(id) => {
+                let of_call = others.extract_if(.., |running| running.call.id == *id);
+                lines.extend(of_call.flat_map(|running| render_running_call(app, running)));
+            }
+        }
+    }
+    lines.extend(others.into_iter().flat_map(|running| render_running_call(app, running)));
     lines
 }
 
