@@ -56,17 +56,19 @@ async fn wait_for_exit(child: &mut Child, signals: &mut SignalListener) -> Optio
             // The terminal has sent it to the command as well, which decides what it means.
             Err(ExitSignal::Interrupt) if std::io::stdin().is_terminal() => {}
             Err(ExitSignal::Interrupt) => send_signal(child, Signal::INT),
-            Err(ExitSignal::Terminate | ExitSignal::HangUp) => {
-                send_signal(child, Signal::TERM);
-                let end = tokio::time::timeout(TERMINATE_GRACE, child.wait()).await;
-                return match end {
-                    Ok(status) => status.ok(),
-                    Err(_) => {
-                        let _ = child.kill().await;
-                        child.wait().await.ok()
-                    }
-                };
-            }
+            Err(ExitSignal::Terminate | ExitSignal::HangUp) => return terminate(child).await,
+        }
+    }
+}
+
+/// Asks a command to end, and kills it when it does not within `TERMINATE_GRACE`.
+pub async fn terminate(child: &mut Child) -> Option<ExitStatus> {
+    send_signal(child, Signal::TERM);
+    match tokio::time::timeout(TERMINATE_GRACE, child.wait()).await {
+        Ok(status) => status.ok(),
+        Err(_) => {
+            let _ = child.kill().await;
+            child.wait().await.ok()
         }
     }
 }

@@ -137,10 +137,24 @@ impl SharedBudgetFile {
     fn append(&mut self, session: &str, share: BudgetShare) -> io::Result<()> {
         let BudgetShare { spent, reserved, is_waiting } = share;
         let waiting = u8::from(is_waiting);
-        self.file.write_all(format!("{session} {spent} {reserved} {waiting}\n").as_bytes())
+        // A line that was cut off must not swallow this one.
+        let begin = if self.has_whole_lines()? { "" } else { "\n" };
+        let line = format!("{begin}{session} {spent} {reserved} {waiting}\n");
+        self.file.write_all(line.as_bytes())
     }
 
-    /// The limit, and the last line of each session. A line that is not whole is none.
+    fn has_whole_lines(&self) -> io::Result<bool> {
+        let mut file = &self.file;
+        let length = file.seek(io::SeekFrom::End(0))?;
+        let Some(last) = length.checked_sub(1) else { return Ok(true) };
+        file.seek(io::SeekFrom::Start(last))?;
+        let mut byte = [0];
+        file.read_exact(&mut byte)?;
+        Ok(byte == *b"\n")
+    }
+
+    /// The limit, and the last line of each session. A line that is not whole is none: whoever wrote it was
+    /// not told that it holds.
     fn read(&mut self) -> io::Result<(u64, BTreeMap<String, BudgetShare>)> {
         let mut text = String::new();
         self.file.rewind()?;
@@ -151,8 +165,8 @@ impl SharedBudgetFile {
             let words: Vec<&str> = line.split(' ').collect();
             let number = |place: usize| words.get(place)?.parse::<u64>().ok();
             match words.first() {
-                Some(&"limit") => limit = number(1).unwrap_or(0),
-                Some(session) => {
+                Some(&"limit") if words.len() == 2 => limit = number(1).unwrap_or(0),
+                Some(session) if words.len() == 4 => {
                     if let (Some(spent), Some(reserved), Some(waiting)) =
                         (number(1), number(2), number(3))
                     {
@@ -160,7 +174,7 @@ impl SharedBudgetFile {
                         shares.insert((*session).to_owned(), share);
                     }
                 }
-                None => {}
+                Some(_) | None => {}
             }
         }
         Ok((limit, shares))
@@ -251,6 +265,52 @@ mod tests {
             file.claim("b", share(0, 70), true).expect("claimed"),
             BudgetClaimOutcome::Granted
         );
+    }
+
+    /// A process that is killed while it writes leaves a part of its line: nothing that another was granted is
+    /// lost by it, and what is granted afterwards stays within the limit.
+    #[test]
+    fn a_kill_at_any_byte_of_any_write_keeps_the_sum() {
+        let claims = [("a", share(0, 60)), ("b", share(0, 30)), ("a", share(20, 30))];
+        for killed in 0..claims.len() {
+            for written in 0..9 {
+                let folder = tempfile::tempdir().expect("a folder");
+                let path = folder.path().join("budget");
+                let mut file = SharedBudgetFile::create(&path, MicroUsd(100)).expect("a file");
+                let mut claim = |session: &str, share: BudgetShare| {
+                    file.claim(session, share, false).expect("claimed")
+                };
+                for (session, share) in claims.iter().take(killed) {
+                    assert_eq!(claim(session, *share), BudgetClaimOutcome::Granted);
+                }
+                let before = fs::metadata(&path).expect("a file").len();
+                let (session, share_of_killed) = claims[killed];
+                assert_eq!(claim(session, share_of_killed), BudgetClaimOutcome::Granted);
+                let whole = fs::metadata(&path).expect("a file").len();
+                // Without its end a line is read all the same.
+                if before + written + 1 >= whole {
+                    continue;
+                }
+                let cut = File::options().write(true).open(&path).expect("the file");
+                cut.set_len(before + written).expect("cut");
+                let held: u64 = match killed {
+                    0 => 0,
+                    1 => 60,
+                    _ => 90,
+                };
+                assert_eq!(
+                    claim("c", share(0, 101 - held)),
+                    BudgetClaimOutcome::Refused(100 - held),
+                    "{written} bytes of line {killed}: what was granted counts"
+                );
+                assert_eq!(claim("c", share(0, 100 - held)), BudgetClaimOutcome::Granted);
+                assert_eq!(
+                    claim("d", share(0, 1)),
+                    BudgetClaimOutcome::Refused(0),
+                    "{written} bytes of line {killed}: the line after it counts too"
+                );
+            }
+        }
     }
 
     #[test]

@@ -252,23 +252,35 @@ fn records_that_no_longer_count_are_not_taken_for_those_that_do() {
 fn spans_are_found_again_and_those_of_forgotten_records_are_not() {
     let place = Place::new(SnapshotLimits::default());
     let root = PathBuf::from("/somewhere");
-    let first = place.kept.begin_span(3, root.clone(), "aa".to_owned(), false).unwrap();
-    place.kept.end_span(first, vec!["one".to_owned()], "bb".to_owned()).unwrap();
-    let second = place.kept.begin_span(7, root.clone(), "bb".to_owned(), false).unwrap();
-    place.kept.end_span(second, vec!["two".to_owned()], "cc".to_owned()).unwrap();
+    let first = place.kept.begin_span(3, root.clone(), "aa".to_owned(), false, 10).unwrap();
+    place.kept.end_span(first, vec!["one".to_owned()], "bb".to_owned(), 50).unwrap();
+    let second = place.kept.begin_span(7, root.clone(), "bb".to_owned(), false, 20).unwrap();
+    place.kept.end_span(second, vec!["two".to_owned()], "cc".to_owned(), 60).unwrap();
     // The conversation goes back to before both, and the same numbers are given again.
-    let back = place.kept.begin_span(9, root.clone(), "cc".to_owned(), true).unwrap();
-    place.kept.end_span(back, Vec::new(), "aa".to_owned()).unwrap();
+    let back = place.kept.begin_span(9, root.clone(), "cc".to_owned(), true, 30).unwrap();
+    place.kept.end_span(back, Vec::new(), "aa".to_owned(), 70).unwrap();
     place.kept.record_rewind(2).unwrap();
-    place.kept.begin_span(4, root, "aa".to_owned(), false).unwrap();
+    place.kept.begin_span(4, root, "aa".to_owned(), false, 40).unwrap();
 
     let folder = SnapshotStore::folder_for(&place.directory.path().join("session.jsonl"));
     let again =
         SnapshotStore::open(&folder, Durability::Synced, SnapshotLimits::default()).unwrap();
     assert_eq!(again.spans(), place.kept.spans(), "what was written is what is read");
     assert_eq!(again.spans().len(), 4);
+    assert_eq!((again.spans()[0].begun, again.spans()[0].ended), (Some(10), Some(50)));
     let counted = again.find_spans_after(2);
     assert_eq!(counted.len(), 1, "the first three belong to records that no longer count");
     assert_eq!((counted[0].record, counted[0].to.as_deref()), (4, None));
     assert!(again.spans()[2].is_rewind);
+    // A list of an older version says nothing about times.
+    let log = folder.join("log");
+    let lines = std::fs::read_to_string(&log).unwrap();
+    let older = lines.lines().map(|line| line.split(",\"at\"").next().unwrap().to_owned());
+    let older: Vec<String> =
+        older.map(|line| if line.ends_with("}}") { line } else { line + "}}" }).collect();
+    std::fs::write(&log, older.join("\n") + "\n").unwrap();
+    let older =
+        SnapshotStore::open(&folder, Durability::Synced, SnapshotLimits::default()).unwrap();
+    assert_eq!(older.spans().len(), 4);
+    assert!(older.spans().iter().all(|span| span.begun.is_none() && span.ended.is_none()));
 }

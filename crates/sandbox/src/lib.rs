@@ -13,6 +13,7 @@
     allow(dead_code, reason = "what holds and explains is there before it is used")
 )]
 
+mod bound_child;
 mod cell_plan;
 mod error;
 mod failure;

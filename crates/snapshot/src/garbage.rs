@@ -35,6 +35,11 @@ pub(super) struct GarbageBounds {
     pub(super) age_max: Option<Duration>,
 }
 
+/// The lists of all sessions that need the store, in the trash or not.
+pub(super) fn list_change_logs(store: &Path) -> Vec<PathBuf> {
+    read_registered(store).iter().filter_map(|path| find_folder(path)).collect()
+}
+
 /// Does another session work in the same directory at the moment?
 pub(super) fn has_other_writer(store: &Path, own: &Path) -> bool {
     let registered = read_registered(store);

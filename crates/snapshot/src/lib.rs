@@ -3,6 +3,7 @@
 //! the driver.
 
 pub mod change_summary;
+mod foreign_batches;
 mod garbage;
 mod render_diff;
 mod shared_workspace;

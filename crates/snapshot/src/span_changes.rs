@@ -6,11 +6,12 @@ use std::collections::BTreeMap;
 use windlass_journal::snapshot_store::SnapshotSpan;
 use windlass_vocabulary::notice::ChangeKind;
 use windlass_workspace::{
-    CancelFlag, LookDepth, PathImage, RelativePath, SnapshotId, Workspace, WorkspaceError,
+    Batch, CancelFlag, LookDepth, PathChange, PathImage, RelativePath, Workspace, WorkspaceError,
 };
 
 use crate::SharedWorkspace;
 use crate::change_summary::classify_change;
+use crate::foreign_batches::ForeignBatches;
 
 /// One file that calls changed, with what it held.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,8 +82,8 @@ fn combine_changes(
 ) -> Result<ChangedPaths, WorkspaceError> {
     let mut combined = ChangedPaths::new();
     let own: Vec<&SnapshotSpan> = spans.iter().filter(|span| span.root == shared.root()).collect();
-    for (from, to) in list_snapshots(workspace, &own)? {
-        for change in workspace.changes(from, to)? {
+    for batch in list_batches(workspace, shared, &own)? {
+        for change in workspace.batch_changes(&batch)? {
             let entry = combined.entry(change.path);
             entry.or_insert((change.before, PathImage::Absent)).1 = change.after;
         }
@@ -90,12 +91,30 @@ fn combine_changes(
     Ok(combined)
 }
 
-/// The snapshots around each span. One whose process died has no end: the next look is its end.
-pub fn list_snapshots(
+/// What one span changed, without what other sessions did meanwhile. Blocks.
+pub fn list_span_changes(
+    shared: &SharedWorkspace,
+    span: &SnapshotSpan,
+) -> Result<Vec<PathChange>, WorkspaceError> {
+    let changes = shared.run(|workspace| {
+        let mut changes = Vec::new();
+        for batch in list_batches(workspace, shared, &[span])? {
+            changes.extend(workspace.batch_changes(&batch)?);
+        }
+        Ok(changes)
+    })?;
+    Ok(changes.unwrap_or_default())
+}
+
+/// The batch of each span, with what other sessions did meanwhile. One whose process died has no end: the
+/// next look is its end.
+pub fn list_batches(
     workspace: &mut Workspace,
+    shared: &SharedWorkspace,
     spans: &[&SnapshotSpan],
-) -> Result<Vec<(SnapshotId, SnapshotId)>, WorkspaceError> {
-    let mut pairs = Vec::new();
+) -> Result<Vec<Batch>, WorkspaceError> {
+    let foreign = ForeignBatches::read(&shared.config().store, spans);
+    let mut batches = Vec::new();
     for (place, span) in spans.iter().enumerate() {
         let Ok(from) = span.from.parse() else { continue };
         let next = spans.get(place + 1).and_then(|next| next.from.parse().ok());
@@ -103,9 +122,9 @@ pub fn list_snapshots(
             Some(to) => to,
             None => workspace.look(LookDepth::Quick, &CancelFlag::new())?.id,
         };
-        pairs.push((from, to));
+        batches.push(foreign.build_batch(span, from, to));
     }
-    Ok(pairs)
+    Ok(batches)
 }
 
 pub fn read_content(workspace: &Workspace, image: &PathImage) -> HeldContent {

@@ -22,11 +22,10 @@ pub(crate) fn build_command(
     })?;
     let mut command = Command::new(ourselves);
     command.args(arguments).env_clear().envs(std::env::vars_os());
-    if let Some(copy) = trial.find_in_copy(directory) {
-        command.current_dir(copy);
-        return Ok(command);
-    }
-    command.current_dir(directory).env(TRIAL_VARIABLE, trial.folder());
+    match trial.find_in_copy(directory) {
+        Some(copy) => command.current_dir(copy),
+        None => command.current_dir(directory).env(TRIAL_VARIABLE, trial.folder()),
+    };
     Ok(trial.wrap_child(&command, access))
 }
 

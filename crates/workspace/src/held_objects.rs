@@ -12,15 +12,16 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use rustix::fs::{AtFlags, Dir, FileType, Mode, fstat, linkat, mkdirat};
+use rustix::fs::{AtFlags, Dir, FileType, Mode, fstat, fsync, linkat, mkdirat};
 use rustix::io::Errno;
 
 use crate::relative_path::RelativePath;
 use crate::restore::git_folder;
 use crate::root_folder::{FileStamp, RootFolder, open_child_folder, stat_child};
 
-const HELD_NAME: &str = "git-objects";
+pub(crate) const HELD_NAME: &str = "git-objects";
 const DEPTH_MAX: usize = 8;
+const ASIDE_MAX: usize = 100;
 /// What is held alone, because its repository has lost it, takes room. Past this the oldest go.
 const LOST_BYTES_MAX: u64 = 256 << 20;
 /// A folder that changed this short before it was read may change again without a new time.
@@ -39,10 +40,17 @@ impl HeldObjects {
         Self { folder: store.join(HELD_NAME), linked: HashMap::new() }
     }
 
-    /// Links what came to this folder of objects since the last time. One of which a part cannot be linked
-    /// is not held at all, so that nothing is claimed that is not there.
-    pub(crate) fn hold(&mut self, root: &RootFolder, objects: &RelativePath) {
+    /// Links what came to this folder of objects since the last time; returns whether a pack is among it. One
+    /// of which a part cannot be linked is not held at all, so that nothing is claimed that is not there; its
+    /// packs stay where contents are read from them.
+    pub(crate) fn hold(
+        &mut self,
+        root: &RootFolder,
+        objects: &RelativePath,
+        must_keep_packs: bool,
+    ) -> bool {
         let target = self.folder.join(objects.as_path());
+        let mut has_new_packs = false;
         let held = root.open_folder(objects).and_then(|source| {
             // Nobody else reads them here who could not read them there.
             DirBuilder::new().recursive(true).mode(0o700).create(&target)?;
@@ -50,12 +58,16 @@ impl HeldObjects {
             if fstat(&source)?.st_dev != fstat(&target)?.st_dev {
                 return Err(Errno::XDEV.into());
             }
-            self.link_new(objects, &source, &target, 0)
+            self.link_new(objects, &source, &target, &mut has_new_packs, 0)
         });
         if held.is_err() {
             self.linked.retain(|path, _| !path.is_below(objects));
-            let _ = std::fs::remove_dir_all(&target);
+            match must_keep_packs {
+                true => set_aside(&target),
+                false => drop(std::fs::remove_dir_all(&target)),
+            }
         }
+        has_new_packs
     }
 
     fn link_new(
@@ -63,8 +75,10 @@ impl HeldObjects {
         path: &RelativePath,
         source: &OwnedFd,
         target: &OwnedFd,
+        has_new_packs: &mut bool,
         depth: usize,
     ) -> io::Result<()> {
+        let mut must_sync = false;
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let now = i64::try_from(now.as_secs()).unwrap_or(i64::MAX);
         for name in list_names(source)? {
@@ -77,18 +91,35 @@ impl HeldObjects {
                         continue;
                     }
                     let (source, target) = enter_both(source, target, &name)?;
-                    self.link_new(&inner, &source, &target, depth + 1)?;
+                    self.link_new(&inner, &source, &target, has_new_packs, depth + 1)?;
                     if now - stamp.modified_seconds.max(stamp.changed_seconds) > SETTLE_SECONDS {
                         self.linked.insert(inner, stamp);
                     }
                 }
                 FileType::RegularFile if !is_unfinished(&name) => {
-                    link_missing(source, target, &name)?;
+                    let is_new = link_missing(source, target, &name)?;
+                    if is_new && name.ends_with(b".pack") {
+                        must_sync = true;
+                        *has_new_packs = true;
+                    }
                 }
                 _ => {}
             }
         }
+        if must_sync {
+            // A content may be read from it only when the link is there after a crash of the machine, too.
+            fsync(target)?;
+        }
         Ok(())
+    }
+}
+
+/// Under a name that no repository has.
+fn set_aside(objects: &Path) {
+    let aside = (0..ASIDE_MAX).map(|number| objects.with_extension(format!("aside{number}")));
+    if let Some(free) = aside.into_iter().find(|path| !path.exists()) {
+        // Otherwise it stays, and what is in it stays with it.
+        let _ = std::fs::rename(objects, free);
     }
 }
 
@@ -134,7 +165,7 @@ fn give_back_folder(source: &OwnedFd, target: &OwnedFd, depth: usize) -> io::Res
                 let (source, target) = enter_both(source, target, &name)?;
                 give_back_folder(&source, &target, depth + 1)?;
             }
-            FileType::RegularFile => link_missing(source, target, &name)?,
+            FileType::RegularFile => drop(link_missing(source, target, &name)?),
             _ => {}
         }
     }
@@ -150,10 +181,12 @@ fn enter_both(source: &OwnedFd, target: &OwnedFd, name: &[u8]) -> io::Result<(Ow
     Ok((open_child_folder(source, name)?, open_child_folder(target, name)?))
 }
 
-fn link_missing(source: &OwnedFd, target: &OwnedFd, name: &[u8]) -> io::Result<()> {
+/// Returns whether it was missing.
+fn link_missing(source: &OwnedFd, target: &OwnedFd, name: &[u8]) -> io::Result<bool> {
     match linkat(source, name, target, name, AtFlags::empty()) {
+        Ok(()) => Ok(true),
         // It may vanish while it is listed: git packs what was loose.
-        Ok(()) | Err(Errno::EXIST | Errno::NOENT) => Ok(()),
+        Err(Errno::EXIST | Errno::NOENT) => Ok(false),
         Err(error) => Err(error.into()),
     }
 }
@@ -204,8 +237,8 @@ pub(crate) fn measure_lost(store: &Path) -> u64 {
     lost.iter().map(|object| object.bytes).sum()
 }
 
-/// Gives up what no snapshot needs, or what is too much: the longest lost first.
-pub(crate) fn forget_lost(store: &Path, has_snapshots: bool) {
+/// Gives up what no snapshot needs, or what is too much: the longest lost first, and none of these packs.
+pub(crate) fn forget_lost(store: &Path, has_snapshots: bool, needed_packs: &BTreeSet<PathBuf>) {
     let folder = store.join(HELD_NAME);
     if !has_snapshots {
         let _ = std::fs::remove_dir_all(folder);
@@ -215,6 +248,7 @@ pub(crate) fn forget_lost(store: &Path, has_snapshots: bool) {
     list_lost(&folder, &mut lost);
     lost.sort_by_key(|object| object.lost_at);
     let mut bytes: u64 = lost.iter().map(|object| object.bytes).sum();
+    lost.retain(|object| !needed_packs.contains(&object.path.with_extension("pack")));
     for object in lost {
         if bytes <= LOST_BYTES_MAX {
             return;

@@ -13,6 +13,7 @@ mod disk_hook;
 mod error;
 mod folder_record;
 mod git_index;
+mod git_packs;
 mod held_objects;
 mod look;
 mod options;
@@ -30,6 +31,7 @@ pub use content_filter::ContentFilter;
 pub use copy::CopyReport;
 pub use digest::{ContentDigest, SnapshotId};
 pub use error::{PackProblem, WorkspaceError};
+pub use git_packs::do_file_modes_apply;
 pub use look::SnapshotReport;
 pub use options::{LookDepth, WorkspaceLimits, WorkspaceOptions};
 pub use overlay::{
@@ -39,7 +41,7 @@ pub use pack::{PackOptions, PackReport};
 pub use path_image::{PathChange, PathImage, UncoveredPath, UncoveredReason, UncoveredStamp};
 pub use relative_path::RelativePath;
 pub use restore::{
-    PathStanding, RestoreConsent, RestoreOutcome, RestorePlan, RestoreReport, RestoreResult,
+    Batch, PathStanding, RestoreConsent, RestoreOutcome, RestorePlan, RestoreReport, RestoreResult,
     RestoreStep,
 };
 pub use store::{StoreUsage, remove_store};

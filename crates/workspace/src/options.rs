@@ -18,6 +18,9 @@ pub struct WorkspaceOptions {
     pub is_overlay: bool,
     /// Contents that are never kept.
     pub content_filter: ContentFilter,
+    /// What git's packs have is not stored again. For a user to whom the modes of files apply: a program with
+    /// the rights of root could write over a pack together with the files that are in it.
+    pub refers_to_packs: bool,
 }
 
 /// Past a bound the answer is "not covered", never a wait.

@@ -10,7 +10,7 @@ use crate::copy::{CopyReport, CopyRequest, copy_snapshot};
 use crate::digest::{ContentDigest, SnapshotId};
 use crate::disk_hook::DiskHook;
 use crate::error::WorkspaceError;
-use crate::held_objects::{HeldObjects, forget_lost, measure_lost, take_objects};
+use crate::held_objects::{HeldObjects, measure_lost, take_objects};
 use crate::look::{CachedFolder, SnapshotReport, WalkSettings, load_cache, look, save_cache};
 use crate::options::{LookDepth, WorkspaceOptions};
 use crate::overlay::{
@@ -19,8 +19,10 @@ use crate::overlay::{
 };
 use crate::pack::{PackOptions, PackReport, pack_snapshot, unpack_snapshot};
 use crate::path_image::{PathChange, PathImage, UncoveredPath};
+use crate::relative_path::RelativePath;
 use crate::restore::{
-    RestoreConsent, RestorePlan, RestoreReport, RestoreSite, build_plan, carry_out, finish, has_log,
+    Batch, RestoreConsent, RestorePlan, RestoreReport, RestoreSite, build_plan, carry_out, finish, has_log,
+    list_batch_changes,
 };
 use crate::root_folder::RootFolder;
 use crate::store::{ContentStore, RestoreLock, StoreUsage};
@@ -95,11 +97,17 @@ impl Workspace {
         cancel: &CancelFlag,
     ) -> Result<SnapshotReport, WorkspaceError> {
         self.follow_root()?;
+        if self.cache.is_none() {
+            // What git has need not be stored by the first look, which reads everything.
+            self.hold_objects(&[RelativePath::root().join(b".git").join(b"objects")]);
+        }
+        self.store.check_packs();
         let losses = self.store.losses();
         let settings = WalkSettings {
             limits: &self.options.limits,
             ignore_patterns: &self.options.ignore_patterns,
             content_filter: &self.options.content_filter,
+            refers_to_packs: self.options.refers_to_packs,
             may_trust_cache: depth == LookDepth::Quick && !self.has_poor_times,
             keeps_coverage: self.looked_at_losses.is_some(),
             must_ask_store: self.looked_at_losses != Some(losses),
@@ -110,15 +118,25 @@ impl Workspace {
         self.cache = Some(result.cache);
         self.is_cache_saved = self.options.is_overlay;
         self.looked_at_losses = Some(losses);
-        if !self.options.is_overlay {
-            for objects in &result.git_objects {
-                self.held_objects.hold(&self.root, objects);
-            }
-            if is_first {
-                self.save_cache();
-            }
+        self.hold_objects(&result.git_objects);
+        if is_first && !self.options.is_overlay {
+            self.save_cache();
         }
         Ok(result.report)
+    }
+
+    /// Those of an overlay are the files of the folder below it.
+    fn hold_objects(&mut self, folders: &[RelativePath]) {
+        let is_there = |objects: &&RelativePath| self.root.open_folder(objects).is_ok();
+        let folders: Vec<_> = folders.iter().filter(is_there).collect();
+        let mut has_new_packs = false;
+        for objects in folders.into_iter().filter(|_| !self.options.is_overlay) {
+            let must_keep_packs = self.store.refers_to_packs();
+            has_new_packs |= self.held_objects.hold(&self.root, objects, must_keep_packs);
+        }
+        if has_new_packs {
+            self.store.reopen_packs();
+        }
     }
 
     /// What differs between two snapshots, sorted by path. Git's own state is listed too; see
@@ -156,17 +174,42 @@ impl Workspace {
         list_uncovered(&self.store, snapshot)
     }
 
-    /// Takes a look and says what going back to a snapshot would do. `ours` are the snapshots before
-    /// and after each batch of effects since the target, oldest first; every other difference is
-    /// another program's.
+    /// What a batch of effects changed, without what others did meanwhile.
     ///
     /// # Errors
-    /// As `look`; `NotKept` when a snapshot is not in the store; `UnfinishedRestore` until `finish`
-    /// was called.
+    /// As `changes`.
+    pub fn batch_changes(&self, batch: &Batch) -> Result<Vec<PathChange>, WorkspaceError> {
+        list_batch_changes(&self.store, batch)
+    }
+
+    /// The same as `plan_batches` where nobody else worked meanwhile.
+    ///
+    /// # Errors
+    /// As `plan_batches`.
     pub fn plan(
         &mut self,
         to: SnapshotId,
         ours: &[(SnapshotId, SnapshotId)],
+        cancel: &CancelFlag,
+    ) -> Result<RestorePlan, WorkspaceError> {
+        let alone = |(before, after): &(SnapshotId, SnapshotId)| Batch {
+            before: *before,
+            after: *after,
+            beside: Vec::new(),
+        };
+        self.plan_batches(to, &ours.iter().map(alone).collect::<Vec<Batch>>(), cancel)
+    }
+
+    /// Takes a look and says what going back to a snapshot would do. `ours` are the batches of effects
+    /// since the target, oldest first; every other difference is another program's.
+    ///
+    /// # Errors
+    /// As `look`; `NotKept` when a snapshot is not in the store; `UnfinishedRestore` until `finish`
+    /// was called.
+    pub fn plan_batches(
+        &mut self,
+        to: SnapshotId,
+        ours: &[Batch],
         cancel: &CancelFlag,
     ) -> Result<RestorePlan, WorkspaceError> {
         if self.has_unfinished_restore() {
@@ -373,7 +416,6 @@ impl Workspace {
         }
         let digests = collect_live(&self.store, live)?;
         let trash = crate::restore::empty_trash(&self.store, live);
-        forget_lost(self.store.folder(), !live.is_empty());
         Ok(self.store.forget(&digests)? + trash)
     }
 

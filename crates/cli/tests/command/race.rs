@@ -11,38 +11,15 @@ use windlass_rehearsal::{ReceivedRequest, Rehearsal, Script, ScriptedAnswer};
 use windlass_vocabulary::{Tokens, Usage};
 
 use crate::fixture::{PATIENCE, RunningCommand, TestDirs, play, run};
+use crate::work_files::{bash, count_trials, folders_that_stay, text, write};
 
 const SESSION: &str = "7a0e9d8c-7b6a-4958-8473-625140312255";
-
-fn bash(command: &str) -> ScriptedAnswer {
-    ScriptedAnswer::call("Bash", json!({"command": command, "description": "Change files"}))
-}
-
-fn write(path: &Path, text: &str) {
-    std::fs::write(path, text).expect("a file");
-}
-
-fn text(path: &Path) -> String {
-    std::fs::read_to_string(path).unwrap_or_default()
-}
-
-fn count_trials(dirs: &TestDirs) -> usize {
-    let folder = dirs.work().parent().expect("a folder").join("state/windlass/trials");
-    std::fs::read_dir(folder).map_or(0, Iterator::count)
-}
 
 #[test]
 fn continuations_race_and_one_is_applied() {
     let dirs = TestDirs::new();
     write(&dirs.file("a"), "one\n");
-    let script = Script::new()
-        .answer(bash("echo opus >> a; echo o > o").when_model("opus"))
-        .answer(ScriptedAnswer::text("By opus.").when_model("opus").repeat(0))
-        .answer(bash("echo haiku >> a").when_model("haiku"))
-        .answer(ScriptedAnswer::text("By haiku.").when_model("haiku").repeat(0))
-        .answer(bash("echo first >> a"))
-        .answer(ScriptedAnswer::text("Started.").repeat(0));
-    let server = play(script);
+    let server = play(race_script());
     let flags = ["--dangerously-skip-permissions", "--session-id", SESSION, "-p", "start"];
     run(&mut dirs.asking(&server.url(), &flags)).answer();
     assert_eq!(text(&dirs.file("a")), "one\nfirst\n");
@@ -79,6 +56,20 @@ fn race_script() -> Script {
         .answer(ScriptedAnswer::text("Started.").repeat(0))
 }
 
+/// The same command where no mount namespace can be had. Where there are none anyway, nothing has to be done
+/// for that.
+fn without_overlays(dirs: &TestDirs, asking: &Command) -> Command {
+    let script = "unshare --user --map-root-user true || exec \"$@\"; \
+                  exec unshare --user --map-root-user sh -c \
+                  'echo 0 > /proc/sys/user/max_mnt_namespaces; exec \"$@\"' sh \"$@\"";
+    let mut command = Command::new("sh");
+    command.args(["-c", script, "sh"]).arg(asking.get_program()).args(asking.get_args());
+    command.env_clear().envs(asking.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    command.current_dir(dirs.work());
+    command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    command
+}
+
 #[test]
 fn without_overlays_each_continuation_has_a_copy_of_its_own() {
     let dirs = TestDirs::new();
@@ -88,16 +79,8 @@ fn without_overlays_each_continuation_has_a_copy_of_its_own() {
     run(&mut dirs.asking(&server.url(), &flags)).answer();
     let race = ["race", "--models", "opus,haiku", "--json", "--apply", "1"];
     let asking = dirs.asking(&server.url(), &race);
-    // No mount namespaces from here on. Where there are none anyway, nothing has to be done for that.
-    let mut racing = Command::new("sh");
-    let script = "unshare --user --map-root-user true || exec \"$@\"; \
-                  exec unshare --user --map-root-user sh -c \
-                  'echo 0 > /proc/sys/user/max_mnt_namespaces; exec \"$@\"' sh \"$@\"";
-    racing.args(["-c", script, "sh"]).arg(asking.get_program()).args(asking.get_args());
-    racing.args(["--", "--dangerously-skip-permissions"]).env_clear();
-    racing.envs(asking.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    racing.current_dir(dirs.work());
-    racing.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    let mut racing = without_overlays(&dirs, &asking);
+    racing.args(["--", "--dangerously-skip-permissions"]);
     let ended = run(&mut racing);
     assert_eq!(ended.code, Some(0), "{ended:?}");
     assert!(ended.stderr.contains("each runs in a copy"), "{}", ended.stderr);
@@ -192,16 +175,22 @@ fn what_one_continuation_leaves_of_the_budget_another_spends() {
     assert_eq!(rows[1]["result"], "Enough.", "{object}");
 }
 
+/// A race that is under way: several requests were sent.
+fn start_race(race: &mut Command, server: &Rehearsal) -> RunningCommand {
+    let running = RunningCommand::start(race);
+    let deadline = Instant::now() + PATIENCE;
+    while requests_of_race(server).len() < 3 {
+        assert!(Instant::now() < deadline, "nothing is asked");
+        std::thread::yield_now();
+    }
+    running
+}
+
 #[test]
 fn one_budget_holds_for_all_although_one_of_them_is_killed() {
     let dirs = TestDirs::new();
     let server = begin_spending(&dirs, "");
-    let running = RunningCommand::start(&mut race_for_money(&dirs, &server));
-    let deadline = Instant::now() + PATIENCE;
-    while requests_of_race(&server).len() < 3 {
-        assert!(Instant::now() < deadline, "nothing is asked");
-        std::thread::yield_now();
-    }
+    let running = start_race(&mut race_for_money(&dirs, &server), &server);
     let child = children_of(running.id()).into_iter().next().expect("a continuation");
     let _ = kill_process(child, Signal::KILL);
     let ended = running.finish();
@@ -215,12 +204,7 @@ fn one_budget_holds_for_all_although_one_of_them_is_killed() {
 fn continuations_of_a_race_that_is_killed_end_with_it() {
     let dirs = TestDirs::new();
     let server = begin_spending(&dirs, "");
-    let running = RunningCommand::start(&mut race_for_money(&dirs, &server));
-    let deadline = Instant::now() + PATIENCE;
-    while requests_of_race(&server).len() < 3 {
-        assert!(Instant::now() < deadline, "nothing is asked");
-        std::thread::yield_now();
-    }
+    let running = start_race(&mut race_for_money(&dirs, &server), &server);
     let children = children_of(running.id());
     assert!(!children.is_empty());
     running.signal(Signal::KILL);
@@ -230,6 +214,77 @@ fn continuations_of_a_race_that_is_killed_end_with_it() {
     }
     let taken: u64 = requests_of_race(&server).iter().map(price).sum();
     assert!(taken <= LIMIT, "{taken} of {LIMIT}");
+}
+
+#[test]
+fn in_copies_too_a_race_that_ends_takes_its_continuations_and_their_commands_with_it() {
+    for signal in [Signal::KILL, Signal::TERM] {
+        let dirs = TestDirs::new();
+        // Outside of the copies, which nothing holds a command in.
+        let ids = dirs.work().with_file_name("ids");
+        let wait = format!("echo $$ >> {}; exec sleep 600", ids.display());
+        let script = Script::new()
+            .answer(ScriptedAnswer::text("Started.").when("start"))
+            .answer(bash(&wait).repeat(0));
+        let server = play(script);
+        let flags = ["--dangerously-skip-permissions", "--session-id", SESSION, "-p", "start"];
+        run(&mut dirs.asking(&server.url(), &flags)).answer();
+        let race = ["race", "--models", "opus,haiku", "--prompt", "wait", "--json"];
+        let mut racing = without_overlays(&dirs, &dirs.asking(&server.url(), &race));
+        racing.args(["--", "--dangerously-skip-permissions"]);
+        let running = RunningCommand::start(&mut racing);
+        let deadline = Instant::now() + PATIENCE;
+        while text(&ids).lines().count() < 2 {
+            assert!(Instant::now() < deadline, "no command runs");
+            std::thread::yield_now();
+        }
+        let children = children_of(running.id());
+        assert_eq!(children.len(), 2, "one for each model");
+        running.signal(signal);
+        running.finish();
+        for child in children {
+            crate::fixture::wait_until_gone(&child.as_raw_nonzero().to_string());
+        }
+        text(&ids).lines().for_each(crate::fixture::wait_until_gone);
+    }
+}
+
+#[test]
+fn a_command_on_trial_cannot_write_the_budget_it_is_paid_from() {
+    let (_folder, [home, work, state]) = folders_that_stay();
+    let dirs = TestDirs::new();
+    let trials = state.join("windlass/trials");
+    let command = format!(
+        "for f in {}/*.budget; do echo limit 99 >> $f || echo $((6 * 7))-held; done",
+        trials.display()
+    );
+    let script = Script::new()
+        .answer(ScriptedAnswer::text("Started.").when("start"))
+        .answer(bash(&command).when_model("opus"))
+        .answer(bash(&command).when_model("haiku"))
+        .answer(ScriptedAnswer::text("Tried.").repeat(0));
+    let server = play(script);
+    let asking = |flags: &[&str]| {
+        let mut asking = dirs.asking(&server.url(), flags);
+        asking.current_dir(&work).env("HOME", &home).env("XDG_STATE_HOME", &state);
+        asking
+    };
+    let flags = ["--dangerously-skip-permissions", "--session-id", SESSION, "-p", "start"];
+    run(&mut asking(&flags)).answer();
+    let race = ["race", "--models", "opus,haiku", "--prompt", "raise it", "--json"];
+    let mut racing = asking(&race);
+    racing.args(["--max-budget-usd", "5", "--", "--dangerously-skip-permissions"]);
+    let ended = run(&mut racing);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let was_held = |one: &&ReceivedRequest| one.json().expect("JSON").to_string().contains("42-held");
+    let held = server.requests().iter().filter(was_held).count();
+    let budgets = std::fs::read_dir(&trials).expect("trials").flatten().map(|entry| entry.path());
+    let budgets: Vec<_> =
+        budgets.filter(|path| path.extension().is_some_and(|end| end == "budget")).collect();
+    assert_eq!(budgets.len(), 1, "one for all");
+    let budget = text(&budgets[0]);
+    assert!(!budget.contains("limit 99") && held >= 2, "{held} {budget}");
+    assert!(budget.lines().count() > 4, "its sessions write it: {budget}");
 }
 
 /// Processes that this one has started.

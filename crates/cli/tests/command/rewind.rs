@@ -1,11 +1,10 @@
 //! Sessions go back to an earlier prompt: what was said, what our tools did to files, or both.
 
-use std::path::Path;
-
 use serde_json::{Value, json};
 use windlass_rehearsal::{Rehearsal, Script, ScriptedAnswer};
 
 use crate::fixture::{TestDirs, play, run};
+use crate::work_files::text;
 
 const SESSION: &str = "1f0e9d8c-7b6a-4958-8473-625140312233";
 
@@ -41,10 +40,6 @@ fn record_session(dirs: &TestDirs) -> Rehearsal {
     ask(dirs, &server, &["--session-id", SESSION, "-p", "make it"]);
     ask(dirs, &server, &["-c", "-p", "change them"]);
     server
-}
-
-fn text(path: &Path) -> String {
-    std::fs::read_to_string(path).unwrap_or_default()
 }
 
 #[test]

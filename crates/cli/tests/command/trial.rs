@@ -4,19 +4,16 @@
 use std::path::{Path, PathBuf};
 
 use rustix::process::Signal;
-use serde_json::{Value, json};
+use serde_json::Value;
 use windlass_rehearsal::{Rehearsal, Script, ScriptedAnswer};
 
 use crate::conversation::talk::{ASKED, Talk};
 use crate::fixture::{
     FinishedCommand, RunningCommand, TestDirs, play, run, wait_for_file, wait_until_gone,
 };
+use crate::work_files::{bash, count_trials, folders_that_stay, text, write};
 
 const SESSION: &str = "7a0e9d8c-7b6a-4958-8473-625140312244";
-
-fn bash(command: &str) -> ScriptedAnswer {
-    ScriptedAnswer::call("Bash", json!({"command": command, "description": "Change files"}))
-}
 
 /// A dry run of one command.
 fn dry_run(dirs: &TestDirs, command: &str, flags: &[&str]) -> (Rehearsal, FinishedCommand) {
@@ -33,20 +30,6 @@ fn dry_run(dirs: &TestDirs, command: &str, flags: &[&str]) -> (Rehearsal, Finish
 fn output(ended: &FinishedCommand) -> &str {
     assert_eq!(ended.code, Some(0), "{ended:?}");
     &ended.stdout
-}
-
-fn write(path: &Path, text: &str) {
-    std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
-    std::fs::write(path, text).expect("a file");
-}
-
-fn text(path: &Path) -> String {
-    std::fs::read_to_string(path).unwrap_or_default()
-}
-
-fn count_trials(dirs: &TestDirs) -> usize {
-    let folder = dirs.work().parent().expect("a folder").join("state/windlass/trials");
-    std::fs::read_dir(folder).map_or(0, Iterator::count)
 }
 
 fn git(dirs: &TestDirs, arguments: &[&str]) -> String {
@@ -140,24 +123,6 @@ fn a_dry_run_applies_itself_or_is_dropped() {
     assert_eq!(count_trials(&dirs), 1);
     run(&mut dirs.windlass(&["apply", "--discard"])).answer();
     assert_eq!((count_trials(&dirs), dirs.file("x").exists()), (0, false));
-}
-
-/// The directories of other tests are temporary ones, which stay writable; a checkout may be in one, too.
-fn folders_that_stay() -> (tempfile::TempDir, [PathBuf; 3]) {
-    let temporary = ["/tmp", "/var/tmp", "/dev/shm"].map(PathBuf::from);
-    let places = [Some(PathBuf::from(env!("CARGO_TARGET_TMPDIR"))), std::env::home_dir()];
-    let stays = |place: &PathBuf| {
-        let place = place.canonicalize().unwrap_or_else(|_| place.clone());
-        !temporary.iter().any(|path| place.starts_with(path))
-            && !place.starts_with(std::env::temp_dir())
-    };
-    let place = places.into_iter().flatten().find(stays).expect("a place that is not temporary");
-    let folder = tempfile::tempdir_in(place).expect("a folder");
-    let paths = ["home", "work", "state"].map(|name| folder.path().join(name));
-    for path in &paths {
-        std::fs::create_dir(path).expect("a folder");
-    }
-    (folder, paths)
 }
 
 #[test]

@@ -340,10 +340,15 @@ impl FileHistory {
         Ok(is_shared)
     }
 
-    /// Calls are about to change this directory, which stands as this snapshot says.
-    pub(crate) fn begin_span(&self, root: &Path, from: SnapshotId) -> Result<usize, JournalError> {
+    /// Calls are about to change this directory, which stood as this snapshot says at this time.
+    pub(crate) fn begin_span(
+        &self,
+        root: &Path,
+        from: SnapshotId,
+        at: u64,
+    ) -> Result<usize, JournalError> {
         let record = self.last_seq.load(Ordering::Relaxed);
-        self.store.begin_span(record, root.to_owned(), from.to_string(), false)
+        self.store.begin_span(record, root.to_owned(), from.to_string(), false, at)
     }
 
     /// Takes files back to where they were before this message or call, or looks. Blocks.

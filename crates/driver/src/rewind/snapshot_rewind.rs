@@ -12,9 +12,10 @@ use windlass_workspace::{
 };
 
 use super::{FileRewind, OverwriteChoice, RestoreStatus, RewindError};
+use crate::clock;
 use crate::snapshot::SharedWorkspace;
 use crate::snapshot::change_summary::classify_change;
-use crate::snapshot::span_changes::list_snapshots;
+use crate::snapshot::span_changes::list_batches;
 
 /// What going back would do to files that snapshots cover.
 pub(super) struct SnapshotPlan {
@@ -34,8 +35,8 @@ pub(super) fn plan_before(
             // Killed in the middle of going back: that is completed before anything else.
             workspace.finish()?;
         }
-        let ours = list_snapshots(workspace, &own)?;
-        let plan = workspace.plan(target, &ours, &CancelFlag::new())?;
+        let ours = list_batches(workspace, shared, &own)?;
+        let plan = workspace.plan_batches(target, &ours, &CancelFlag::new())?;
         let root = workspace.root().to_owned();
         let files = plan.steps.iter().filter(|step| is_told(step));
         let files = files.map(|step| describe_step(workspace, &root, step)).collect();
@@ -59,7 +60,8 @@ pub(super) fn carry_out(
     overwrite: &OverwriteChoice,
 ) -> Result<Vec<PathBuf>, RewindError> {
     let from = plan.current.to_string();
-    let number = kept.begin_span(end, shared.root().to_owned(), from, true)?;
+    let begun = clock::unix_millis();
+    let number = kept.begin_span(end, shared.root().to_owned(), from, true, begun)?;
     let root = shared.resolved_root();
     let consent = match overwrite {
         OverwriteChoice::Refuse | OverwriteChoice::Skip => RestoreConsent::None,
@@ -74,7 +76,7 @@ pub(super) fn carry_out(
         .run(|workspace| workspace.carry_out(plan, &consent, &CancelFlag::new()))
         .map_err(|error| snapshot_error(&error))?;
     let Some(report) = report else { return Ok(Vec::new()) };
-    kept.end_span(number, Vec::new(), report.after.to_string())?;
+    kept.end_span(number, Vec::new(), report.after.to_string(), clock::unix_millis())?;
     let failed = report.outcomes.iter().filter(|outcome| !outcome.result.is_restored());
     Ok(failed.map(|outcome| root.join(outcome.path.as_path())).collect())
 }

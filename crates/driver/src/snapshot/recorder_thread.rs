@@ -12,6 +12,8 @@ use windlass_workspace::{CancelFlag, LookDepth, SnapshotId, WorkspaceError};
 use super::SharedWorkspace;
 use super::change_notices::ChangeNotices;
 use super::change_summary::summarize_changes;
+use super::span_changes::list_span_changes;
+use crate::clock;
 use crate::rewind::FileHistory;
 
 #[derive(Debug)]
@@ -46,10 +48,10 @@ struct RecorderState {
 #[derive(Debug, Default)]
 struct RootState {
     prepared: Option<(SnapshotId, Instant)>,
-    /// The batch under way: the number of its span, and how the directory stood before.
-    span: Option<(usize, SnapshotId)>,
-    /// How the directory stood when work was left in the background.
-    left_at: Option<SnapshotId>,
+    /// The batch under way: the number of its span.
+    span: Option<usize>,
+    /// How the directory stood when work was left in the background, and when.
+    left_at: Option<(SnapshotId, u64)>,
 }
 
 impl RecorderState {
@@ -143,14 +145,16 @@ impl RecorderThread {
     ) -> Result<(), WorkspaceError> {
         // What a person changed since an older look would count as the batch's.
         let prepared = state.prepared.take().filter(|(_, at)| at.elapsed() <= PREPARED_AGE_MAX);
+        let age = prepared.map_or(0, |(_, at)| clock::elapsed_since(at.into()).0);
+        let begun = clock::unix_millis().saturating_sub(age);
         let from = match prepared {
             Some((id, _)) => Some(id),
             None => look(root, cancel)?,
         };
         let Some(from) = from else { return Ok(()) };
         self.record_background(root, state, from);
-        match self.history.begin_span(root.root(), from) {
-            Ok(number) => state.span = Some((number, from)),
+        match self.history.begin_span(root.root(), from, begun) {
+            Ok(number) => state.span = Some(number),
             Err(error) => self.warn(&error),
         }
         Ok(())
@@ -167,14 +171,16 @@ impl RecorderThread {
         let mut files = Vec::new();
         let ended = for_each_root(shared, state, |root, state| {
             state.prepared = None;
-            let Some((number, from)) = state.span.take() else { return Ok(()) };
+            let Some(number) = state.span.take() else { return Ok(()) };
             let Some(to) = look(root, &CancelFlag::new())? else { return Ok(()) };
-            state.left_at = has_background_work.then_some(to);
-            let ended = self.history.store().end_span(number, names.clone(), to.to_string());
-            if let Err(error) = ended {
+            let at = clock::unix_millis();
+            state.left_at = has_background_work.then_some((to, at));
+            let kept = self.history.store();
+            if let Err(error) = kept.end_span(number, names.clone(), to.to_string(), at) {
                 self.warn(&error);
             }
-            let changes = root.run(|workspace| workspace.changes(from, to))?.unwrap_or_default();
+            let Some(span) = kept.spans().into_iter().nth(number) else { return Ok(()) };
+            let changes = list_span_changes(root, &span)?;
             files.extend(summarize_changes(&changes, |path| shared.name_file(root, path)));
             Ok(())
         });
@@ -193,11 +199,13 @@ impl RecorderThread {
 
     /// What changed while work went on in the background counts as that work's.
     fn record_background(&self, root: &SharedWorkspace, state: &mut RootState, now: SnapshotId) {
-        let Some(from) = state.left_at.take().filter(|from| *from != now) else { return };
-        let recorded = self
-            .history
-            .begin_span(root.root(), from)
-            .and_then(|number| self.history.store().end_span(number, Vec::new(), now.to_string()));
+        let Some((from, begun)) = state.left_at.take().filter(|(from, _)| *from != now) else {
+            return;
+        };
+        let recorded = self.history.begin_span(root.root(), from, begun).and_then(|number| {
+            let ended = clock::unix_millis();
+            self.history.store().end_span(number, Vec::new(), now.to_string(), ended)
+        });
         if let Err(error) = recorded {
             self.warn(&error);
         }
@@ -239,7 +247,7 @@ fn for_each_root(
     done
 }
 
-const OTHER_SESSION: &str = "another session works in this directory: what it changes while a command runs here counts as the command's, and a rewind asks before it overwrites the rest";
+const OTHER_SESSION: &str = "another session works in this directory: a file that both change at the same time counts as the other's, and a rewind asks before it overwrites what is not this session's";
 /// How old a look may be that a batch begins with.
 const PREPARED_AGE_MAX: Duration = Duration::from_secs(2);
 /// Of more files only the number is told.

@@ -267,6 +267,9 @@ impl Trial {
     /// The same for a command that ends when the calling thread does.
     #[must_use]
     pub fn wrap_child(&self, command: &Command, access: &TrialAccess) -> Command {
+        if self.record.is_copy {
+            return self.config.entry.bind_child(command);
+        }
         let mut mount = self.mount();
         mount.ends_with_parent = true;
         mount.writable.extend(access.writable.iter().cloned());

@@ -147,8 +147,9 @@ impl Trial {
         )
         .and_then(|kept| {
             let (root, record) = (shared.root().to_owned(), self.record.last_record);
-            let number = kept.begin_span(record, root, from.to_string(), false)?;
-            kept.end_span(number, Vec::new(), to.to_string())
+            let at = crate::clock::unix_millis();
+            let number = kept.begin_span(record, root, from.to_string(), false, at)?;
+            kept.end_span(number, Vec::new(), to.to_string(), at)
         });
         let failed = |error: &dyn std::error::Error| TrialError::Snapshots(error.to_string());
         recorded.map_err(|error| failed(&error))?;

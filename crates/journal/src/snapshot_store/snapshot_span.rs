@@ -22,6 +22,10 @@ pub struct SnapshotSpan {
     pub to: Option<String>,
     /// A rewind made the changes, not a call.
     pub is_rewind: bool,
+    /// When it began and ended, in milliseconds since 1970: sessions that work in one directory are told
+    /// apart by it. `None` where that was not written down.
+    pub begun: Option<u64>,
+    pub ended: Option<u64>,
 }
 
 /// How spans stand in the log: a line when one begins, and one when it ends.
@@ -35,18 +39,22 @@ pub(super) enum SpanLine {
         from: String,
         #[serde(default, skip_serializing_if = "core::ops::Not::not")]
         rewind: bool,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        at: Option<u64>,
     },
     SpanEnd {
         number: usize,
         calls: Vec<String>,
         to: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        at: Option<u64>,
     },
 }
 
 impl ChangeLog {
     pub(super) fn take_span_line(&mut self, line: SpanLine) {
         match line {
-            SpanLine::SpanStart { number, record, root, from, rewind } => {
+            SpanLine::SpanStart { number, record, root, from, rewind, at } => {
                 // A number that is not the next one belongs to a line that was lost.
                 if number == self.spans.len() {
                     let (calls, to) = (Vec::new(), None);
@@ -57,12 +65,16 @@ impl ChangeLog {
                         from,
                         to,
                         is_rewind: rewind,
+                        begun: at,
+                        ended: None,
                     });
                 }
             }
-            SpanLine::SpanEnd { number, calls, to } => {
+            SpanLine::SpanEnd { number, calls, to, at } => {
                 if let Some(span) = self.spans.get_mut(number) {
-                    (span.calls, span.to) = (calls, Some(to));
+                    span.calls = calls;
+                    span.to = Some(to);
+                    span.ended = at;
                 }
             }
         }
@@ -70,30 +82,34 @@ impl ChangeLog {
 }
 
 impl SnapshotStore {
-    /// Calls are about to change a working directory that stands as `from` says. Returns the number by
-    /// which the span is ended.
+    /// Calls are about to change a working directory that stood as `from` says at this time, in
+    /// milliseconds since 1970. Returns the number by which the span is ended.
     pub fn begin_span(
         &self,
         record: u64,
         root: PathBuf,
         from: String,
         is_rewind: bool,
+        at: u64,
     ) -> Result<usize, JournalError> {
         let mut log = self.lock_log();
         let number = log.spans.len();
-        let line = SpanLine::SpanStart { number, record, root, from, rewind: is_rewind };
+        let at = Some(at);
+        let line = SpanLine::SpanStart { number, record, root, from, rewind: is_rewind, at };
         self.append_span_line(&mut log, line)?;
         Ok(number)
     }
 
-    /// The calls of a span have ended, and the working directory stands as `to` says.
+    /// The calls of a span have ended, and the working directory stood as `to` says at this time.
     pub fn end_span(
         &self,
         number: usize,
         calls: Vec<String>,
         to: String,
+        at: u64,
     ) -> Result<(), JournalError> {
-        self.append_span_line(&mut self.lock_log(), SpanLine::SpanEnd { number, calls, to })
+        let line = SpanLine::SpanEnd { number, calls, to, at: Some(at) };
+        self.append_span_line(&mut self.lock_log(), line)
     }
 
     /// Every span, oldest first.

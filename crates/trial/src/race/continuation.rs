@@ -8,12 +8,14 @@ use std::sync::Arc;
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
 use tokio::process::{Child, Command};
+use tokio::sync::watch;
 use windlass_assembly::session::delete_session;
 use windlass_assembly::session::fork_with_files::{ForkArguments, ForkFiles, fork_with_files};
 use windlass_assembly::session::rewind_point::trace_messages;
 use windlass_assembly::session::session_lookup::find_session_here;
 use windlass_assembly::session::trials::SHARED_BUDGET_VARIABLE;
 use windlass_driver::trial::{Trial, TrialAccess};
+use windlass_host::child_command;
 use windlass_host::command_error::{CommandError, to_single_line};
 use windlass_host::display::tool_call_summary::truncate_with_ellipsis;
 use windlass_host::environment::EnvLookup;
@@ -62,19 +64,18 @@ impl Continuation {
         words.extend(arguments.iter().cloned());
         let command = build_command(&self.trial, &self.directory, words, &self.access)?;
         let mut command = Command::from(command);
-        if let Some(share) = &self.share {
-            command.env(SHARED_BUDGET_VARIABLE, share.path());
-        }
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        if let Some(share) = &self.share {
+            let (input, path) = share.open_for_process()?;
+            command.stdin(input).env(SHARED_BUDGET_VARIABLE, path);
+        }
         command.kill_on_drop(true).spawn().map_err(|error| {
             CommandError::failure(format!("a continuation cannot be started: {error}"))
         })
     }
 
     pub(super) fn draw_on(&mut self, budget: &Arc<RaceBudget>) -> Result<(), CommandError> {
-        let share = budget.add_share(&self.journal)?;
-        self.access.writable.push(share.path().to_owned());
-        self.share = Some(share);
+        self.share = Some(budget.add_share(&self.journal)?);
         Ok(())
     }
 
@@ -114,8 +115,13 @@ impl Continuation {
     }
 }
 
-/// Follows it to its end, and tells what it does on the way.
-pub(super) async fn follow(mut child: Child, label: String) -> ContinuationEnd {
+/// Follows it to its end, and tells what it does on the way. Told to stop, it ends the process together with
+/// its commands.
+pub(super) async fn follow(
+    mut child: Child,
+    label: String,
+    mut stop: watch::Receiver<bool>,
+) -> ContinuationEnd {
     let stdout = child.stdout.take();
     let stderr = child.stderr.take();
     let mut end = ContinuationEnd { is_error: true, ..ContinuationEnd::default() };
@@ -139,7 +145,15 @@ pub(super) async fn follow(mut child: Child, label: String) -> ContinuationEnd {
         }
         String::from_utf8_lossy(&words).into_owned()
     };
-    let ((), words) = tokio::join!(reading, listening);
+    let working = async { tokio::join!(reading, listening).1 };
+    let ended = tokio::select! {
+        words = working => Some(words),
+        _ = stop.wait_for(|is_stopped| *is_stopped) => None,
+    };
+    let Some(words) = ended else {
+        child_command::terminate(&mut child).await;
+        return end;
+    };
     let status = child.wait().await;
     if end.reason.is_empty() {
         let last = words.lines().rfind(|line| !line.trim().is_empty());

@@ -12,6 +12,7 @@ mod variant;
 use std::ffi::OsString;
 use std::io::{IsTerminal as _, Write as _};
 
+use tokio::sync::watch;
 use windlass_assembly::session::fork_with_files::{
     ForkArguments, ForkFiles, ForkedSession, find_prompt, fork_with_files,
 };
@@ -193,12 +194,14 @@ async fn run_all(
 ) -> Result<Result<Vec<ContinuationEnd>, Exit>, CommandError> {
     let mut signals = SignalListener::listen()?;
     let mut tasks = tokio::task::JoinSet::new();
+    let (stop, stopped) = watch::channel(false);
     for (place, continuation) in continuations.iter().enumerate() {
         let child = continuation.spawn(arguments)?;
         let close = continuation.build_closing();
         let label = format!("{} {}", place + 1, continuation.variant.label());
+        let stopped = stopped.clone();
         tasks.spawn(async move {
-            let end = continuation::follow(child, label).await;
+            let end = continuation::follow(child, label, stopped).await;
             // Reads a journal. If it fails, nothing is given back.
             let _ = tokio::task::spawn_blocking(close).await;
             (place, end)
@@ -216,8 +219,9 @@ async fn run_all(
                 }
             }
             Err(signal) => {
-                // Dropped, each child is killed; a command of it ends with the process it belongs to.
-                tasks.shutdown().await;
+                // Each ends its commands, and is killed if it takes too long.
+                stop.send_replace(true);
+                while tasks.join_next().await.is_some() {}
                 write_error_line("race: stopped, nothing is applied");
                 return Ok(Err(signal.exit()));
             }

@@ -1,6 +1,9 @@
 //! One limit on money for all continuations of a race: each may spend what the others leave.
 
+use std::fs::File;
+use std::io::{Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use windlass_assembly::session::fork_with_files::read_spending;
@@ -39,8 +42,22 @@ impl RaceBudget {
 }
 
 impl RaceShare {
-    pub(super) fn path(&self) -> &Path {
-        &self.budget.path
+    /// What a continuation reads and writes the budget by: its standard input, which its commands do not
+    /// have. The path leads nowhere else, and in a trial the file itself can only be read.
+    pub(super) fn open_for_process(&self) -> Result<(Stdio, PathBuf), CommandError> {
+        let path = &self.budget.path;
+        if !cfg!(target_os = "linux") {
+            return Ok((Stdio::null(), path.clone()));
+        }
+        let opened = File::options().read(true).append(true).open(path).and_then(|mut file| {
+            // As an input it is empty, whatever is written to it.
+            file.seek(SeekFrom::Start(INPUT_PLACE))?;
+            Ok(file)
+        });
+        let opened = opened.map_err(|error| {
+            CommandError::failure(format!("{} cannot be opened: {error}", path.display()))
+        })?;
+        Ok((Stdio::from(opened), PathBuf::from("/proc/self/fd/0")))
     }
 
     /// The session's own limit, in dollars: everything, if the others spend nothing.
@@ -60,3 +77,6 @@ impl RaceShare {
         }
     }
 }
+
+/// Far behind the end of every budget.
+const INPUT_PLACE: u64 = 1 << 40;

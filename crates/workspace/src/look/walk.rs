@@ -452,7 +452,12 @@ impl FolderWalk<'_> {
                 mode: after.mode & MODE_MASK,
                 is_ignored: walked.is_ignored,
             };
-            match self.walker.store.put_content(content, &bytes) {
+            let store = self.walker.store;
+            let stored = match self.walker.settings.refers_to_packs {
+                true => store.put_or_refer(content, &bytes),
+                false => store.put_content(content, &bytes),
+            };
+            match stored {
                 Ok(()) => {
                     walked.image = image;
                     return Ok(());

@@ -50,6 +50,7 @@ pub(crate) struct WalkSettings<'a> {
     pub(crate) limits: &'a WorkspaceLimits,
     pub(crate) ignore_patterns: &'a [String],
     pub(crate) content_filter: &'a ContentFilter,
+    pub(crate) refers_to_packs: bool,
     pub(crate) may_trust_cache: bool,
     /// The cache is of an earlier look of this process.
     pub(crate) keeps_coverage: bool,

@@ -17,7 +17,35 @@ use crate::store::ContentStore;
 pub(crate) struct PlanRequest<'a> {
     pub(crate) to: SnapshotId,
     pub(crate) current: SnapshotId,
-    pub(crate) ours: &'a [(SnapshotId, SnapshotId)],
+    pub(crate) ours: &'a [Batch],
+}
+
+/// Effects of ours that ran together, and the snapshots around them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Batch {
+    pub before: SnapshotId,
+    pub after: SnapshotId,
+    /// The same of batches that others ran meanwhile: what changed there is theirs.
+    pub beside: Vec<(SnapshotId, SnapshotId)>,
+}
+
+/// What a batch changed, without what those beside it did. One of theirs whose snapshots were given up
+/// claims nothing.
+pub(crate) fn list_batch_changes(
+    store: &ContentStore,
+    batch: &Batch,
+) -> Result<Vec<PathChange>, WorkspaceError> {
+    let mut theirs = BTreeSet::new();
+    for (before, after) in &batch.beside {
+        match compare_snapshots(store, *before, *after) {
+            Ok(changes) => theirs.extend(changes.into_iter().map(|change| change.path)),
+            Err(WorkspaceError::NotKept(_) | WorkspaceError::DamagedRecord) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    let mut changes = compare_snapshots(store, batch.before, batch.after)?;
+    changes.retain(|change| !theirs.contains(&change.path));
+    Ok(changes)
 }
 
 pub(crate) fn build_plan(
@@ -26,8 +54,8 @@ pub(crate) fn build_plan(
     request: &PlanRequest<'_>,
 ) -> Result<RestorePlan, WorkspaceError> {
     let mut history: BTreeMap<RelativePath, Vec<PathChange>> = BTreeMap::new();
-    for (before, after) in request.ours {
-        for change in compare_snapshots(store, *before, *after)? {
+    for batch in request.ours {
+        for change in list_batch_changes(store, batch)? {
             history.entry(change.path.clone()).or_default().push(change);
         }
     }

@@ -6,9 +6,11 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::{ContentStore, HEADER_BYTES, segment_path};
+use super::pack_names::{DigestHalf, PackRow, half_of};
+use super::{ContentStore, HEADER_BYTES, StoreState, read_table, segment_path};
 use crate::digest::ContentDigest;
 use crate::error::WorkspaceError;
+use crate::held_objects::forget_lost;
 use crate::store::segment::{read_header, read_stored};
 
 impl ContentStore {
@@ -21,18 +23,42 @@ impl ContentStore {
     fn forget_alone(&self, live: &HashSet<ContentDigest>) -> Result<u64, WorkspaceError> {
         self.sync()?;
         // What others have added since this process came.
-        self.state().load(&self.folder, false)?;
+        self.load_added()?;
         let before = self.state().total();
-        let old = self.find_wasteful_segments(live);
-        if old.is_empty() {
-            return Ok(0);
-        }
-        self.copy_live_records(&old, live)?;
+        let halves: HashSet<DigestHalf> = live.iter().map(half_of).collect();
+        let old = self.find_wasteful_segments(live, &halves);
+        let freed = match old.is_empty() {
+            true => 0,
+            false => self.rewrite_segments(&old, live, &halves, before)?,
+        };
+        self.state().pack_names.retain(&halves);
+        self.forget_packs(!live.is_empty());
+        Ok(freed)
+    }
+
+    /// Gives up packs that only the store has, but for those that a content is read from.
+    fn forget_packs(&self, has_snapshots: bool) {
+        let packs = self.packs();
+        let needed = packs.retain_shared().list_missing(self.state().pack_names.list_names());
+        forget_lost(&self.folder, has_snapshots, &packs.find_holders(&needed));
+        self.reopen_packs();
+    }
+
+    fn rewrite_segments(
+        &self,
+        old: &HashSet<u32>,
+        live: &HashSet<ContentDigest>,
+        halves: &HashSet<DigestHalf>,
+        before: u64,
+    ) -> Result<u64, WorkspaceError> {
+        self.copy_live_records(old, live)?;
+        self.copy_live_names(old, halves);
         self.sync()?;
         let mut state = self.state();
+        state.pack_names.tables.retain(|(segment, _)| !old.contains(segment));
         state.index.retain(|_, place| !old.contains(&place.segment));
         state.losses += 1;
-        for number in &old {
+        for number in old {
             state.segments.remove(number);
             let path = segment_path(&self.folder, *number);
             self.hook.before("remove segment");
@@ -49,7 +75,11 @@ impl ContentStore {
     }
 
     /// Segments of which at least a quarter can go. A wholly live segment is left as it is.
-    fn find_wasteful_segments(&self, live: &HashSet<ContentDigest>) -> HashSet<u32> {
+    fn find_wasteful_segments(
+        &self,
+        live: &HashSet<ContentDigest>,
+        halves: &HashSet<DigestHalf>,
+    ) -> HashSet<u32> {
         let mut state = self.state();
         let mut live_bytes: HashMap<u32, u64> = HashMap::new();
         for (digest, place) in &state.index {
@@ -60,6 +90,10 @@ impl ContentStore {
                 .and_then(|segment| read_header(&segment.file, place.offset))
                 .map_or(0, |header| HEADER_BYTES as u64 + u64::from(header.stored_length));
             *live_bytes.entry(place.segment).or_default() += length;
+        }
+        for (segment, rows) in state.read_tables() {
+            let alive = rows.iter().filter(|row| halves.contains(&row.half)).count() as u64;
+            *live_bytes.entry(segment).or_default() += alive * PackRow::BYTES;
         }
         let wasteful: HashSet<u32> = state
             .segments
@@ -75,6 +109,15 @@ impl ContentStore {
             state.current = None;
         }
         wasteful
+    }
+
+    fn copy_live_names(&self, old: &HashSet<u32>, live: &HashSet<DigestHalf>) {
+        let mut state = self.state();
+        for (segment, rows) in state.read_tables() {
+            let rows = rows.into_iter().filter(|row| live.contains(&row.half));
+            rows.filter(|_| old.contains(&segment)).for_each(|row| state.pack_names.add(row));
+        }
+        state.is_synced = false;
     }
 
     fn copy_live_records(
@@ -109,5 +152,15 @@ impl ContentStore {
             state.added = added;
         }
         Ok(())
+    }
+}
+
+impl StoreState {
+    /// Every table that can be read, and its segment.
+    fn read_tables(&self) -> Vec<(u32, Vec<PackRow>)> {
+        let read = |(segment, offset): &(u32, u32)| {
+            Some((*segment, read_table(&self.segments.get(segment)?.file, *offset)?))
+        };
+        self.pack_names.tables.iter().filter_map(read).collect()
     }
 }

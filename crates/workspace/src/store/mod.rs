@@ -3,8 +3,12 @@
 //! Several processes may use it: each appends to a segment of its own, and what another has added is
 //! found when it is asked for. Only a process that is alone removes anything. What is read is checked
 //! against its digest, so damage is `NotKept` and never wrong bytes.
+//!
+//! What a held pack of git's has is not stored again, if the caller wants that: a table says which object
+//! it is.
 
 mod forget;
+mod pack_names;
 mod segment;
 mod store_lock;
 
@@ -13,17 +17,19 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use crate::digest::ContentDigest;
 use crate::disk_hook::DiskHook;
 use crate::error::WorkspaceError;
 use crate::folder_record::FolderRecord;
+use crate::git_packs::GitPacks;
 use crate::options::WorkspaceLimits;
 pub(crate) use segment::{
     HEADER_BYTES, RecordHeader, StorageMethod, decompress, encode_mark, encode_record,
 };
-use segment::{read_header, read_stored, scan_segment};
+use pack_names::{PackNames, PackRow, decode_table};
+use segment::{ScannedRecord, read_header, read_stored, scan_segment};
 pub(crate) use store_lock::RestoreLock;
 use store_lock::StoreLock;
 
@@ -54,12 +60,14 @@ pub(crate) struct ContentStore {
     limits: WorkspaceLimits,
     hook: DiskHook,
     lock: StoreLock,
+    packs: RwLock<Arc<GitPacks>>,
     state: Mutex<StoreState>,
 }
 
 #[derive(Debug, Default)]
 struct StoreState {
     index: HashMap<ContentDigest, RecordPlace>,
+    pack_names: PackNames,
     segments: BTreeMap<u32, OpenSegment>,
     /// The segment that is appended to.
     current: Option<u32>,
@@ -98,6 +106,7 @@ impl ContentStore {
             limits: limits.clone(),
             hook: hook.clone(),
             lock: StoreLock::acquire(folder)?,
+            packs: RwLock::default(),
             state: Mutex::default(),
         };
         let mut state = StoreState { is_synced: true, ..StoreState::default() };
@@ -105,6 +114,7 @@ impl ContentStore {
         state.load(folder, store.lock.is_exclusive())?;
         store.lock.share()?;
         store.state = Mutex::new(state);
+        store.reopen_packs();
         store.measure_room()?;
         Ok(store)
     }
@@ -118,7 +128,8 @@ impl ContentStore {
     }
 
     pub(crate) fn has(&self, digest: &ContentDigest) -> bool {
-        self.state().index.contains_key(digest)
+        let state = self.state();
+        state.index.contains_key(digest) || state.pack_names.get(digest).is_some()
     }
 
     /// Keeps a file's bytes. `NoRoom` at the bound; nothing is written then.
@@ -128,6 +139,51 @@ impl ContentStore {
         bytes: &[u8],
     ) -> Result<(), WorkspaceError> {
         self.put(digest, bytes, 0)
+    }
+
+    /// The same, but what a held pack has is not stored again.
+    pub(crate) fn put_or_refer(
+        &self,
+        digest: ContentDigest,
+        bytes: &[u8],
+    ) -> Result<(), WorkspaceError> {
+        if self.has(&digest) {
+            return Ok(());
+        }
+        let Some(name) = self.packs().find(bytes) else { return self.put(digest, bytes, 0) };
+        let mut state = self.state();
+        state.pack_names.add(PackRow::new(&digest, name));
+        state.is_synced = false;
+        Ok(())
+    }
+
+    /// The packs that are held may be others now, or other than they were. What none of them has any more
+    /// is not kept.
+    pub(crate) fn reopen_packs(&self) {
+        let packs = Arc::new(GitPacks::open(&self.folder, &self.packs()));
+        let names = self.state().pack_names.list_names();
+        let missing = packs.list_missing(names);
+        *self.packs.write().unwrap_or_else(PoisonError::into_inner) = packs;
+        let mut state = self.state();
+        if state.pack_names.remove_missing(&missing) {
+            state.losses += 1;
+        }
+    }
+
+    /// The same, if one of them was written over.
+    pub(crate) fn check_packs(&self) {
+        if !self.packs().are_unchanged() {
+            self.reopen_packs();
+        }
+    }
+
+    /// Is there a content that only a held pack has?
+    pub(crate) fn refers_to_packs(&self) -> bool {
+        self.state().pack_names.len() > 0
+    }
+
+    fn packs(&self) -> Arc<GitPacks> {
+        Arc::clone(&self.packs.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     pub(crate) fn put_record(&self, record: &[u8]) -> Result<ContentDigest, WorkspaceError> {
@@ -153,7 +209,7 @@ impl ContentStore {
         if is_over {
             return Err(WorkspaceError::NoRoom);
         }
-        self.append(&mut state, Some(digest), &record)
+        self.append(&mut state, Some(digest), &record).map(drop)
     }
 
     /// The bytes with this digest, checked; `NotKept` when they are missing or damaged.
@@ -162,7 +218,7 @@ impl ContentStore {
             return Ok(bytes);
         }
         // Another process may have added it since.
-        self.state().load(&self.folder, false)?;
+        self.load_added()?;
         self.read_known(digest).ok_or(WorkspaceError::NotKept(*digest))
     }
 
@@ -173,9 +229,25 @@ impl ContentStore {
         FolderRecord::decode(&self.read(digest)?).ok_or(WorkspaceError::DamagedRecord)
     }
 
+    /// Reads what other processes have added.
+    fn load_added(&self) -> Result<(), WorkspaceError> {
+        let mut state = self.state();
+        let tables = state.pack_names.tables.len();
+        state.load(&self.folder, false)?;
+        let has_more = state.pack_names.tables.len() > tables;
+        drop(state);
+        if has_more {
+            self.reopen_packs();
+        }
+        Ok(())
+    }
+
     fn read_known(&self, digest: &ContentDigest) -> Option<Vec<u8>> {
         let mut state = self.state();
-        let place = *state.index.get(digest)?;
+        let Some(place) = state.index.get(digest).copied() else {
+            drop(state);
+            return self.read_from_pack(digest);
+        };
         let segment = state.segments.get(&place.segment)?;
         if u64::from(place.offset) >= segment.length {
             let start = usize::try_from(u64::from(place.offset) - segment.length).ok()?;
@@ -189,6 +261,18 @@ impl ContentStore {
             // A later look stores it again when the file is still there.
             state = self.state();
             state.index.remove(digest);
+            state.losses += 1;
+        }
+        bytes
+    }
+
+    fn read_from_pack(&self, digest: &ContentDigest) -> Option<Vec<u8>> {
+        let name = self.state().pack_names.get(digest)?;
+        let bytes = self.packs().read(&name, self.limits.file_bytes);
+        let bytes = bytes.filter(|bytes| ContentDigest::of(bytes) == *digest);
+        if bytes.is_none() {
+            let mut state = self.state();
+            state.pack_names.remove(digest);
             state.losses += 1;
         }
         bytes
@@ -213,6 +297,7 @@ impl ContentStore {
         if state.is_synced {
             return Ok(());
         }
+        self.append_pack_names(&mut state)?;
         self.append(&mut state, None, &encode_mark())?;
         self.flush(&mut state)?;
         let Some(current) = state.current else { return Ok(()) };
@@ -223,8 +308,17 @@ impl ContentStore {
         self.hook.before("sync segment");
         file.sync_data().map_err(|error| self.disk_error("write", error))?;
         state.is_synced = true;
+        state.pack_names.set_synced();
         drop(state);
         self.measure_room()
+    }
+
+    fn append_pack_names(&self, state: &mut StoreState) -> Result<(), WorkspaceError> {
+        let Some(record) = state.pack_names.take_record() else { return Ok(()) };
+        let offset = self.append(state, None, &record)?;
+        let segment = state.current.unwrap_or_default();
+        state.pack_names.add_table(segment, offset, &[]);
+        Ok(())
     }
 
     fn append(
@@ -232,7 +326,7 @@ impl ContentStore {
         state: &mut StoreState,
         digest: Option<ContentDigest>,
         record: &[u8],
-    ) -> Result<(), WorkspaceError> {
+    ) -> Result<u32, WorkspaceError> {
         let is_full = |segment: &OpenSegment| segment.length >= SEGMENT_BYTES;
         let current =
             state.current.filter(|number| !state.segments.get(number).is_none_or(is_full));
@@ -250,10 +344,10 @@ impl ContentStore {
         if let Some(digest) = digest {
             state.index.insert(digest, RecordPlace { segment: number, offset });
         }
-        match state.pending.len() >= BUFFER_BYTES {
-            true => self.flush(state),
-            false => Ok(()),
+        if state.pending.len() >= BUFFER_BYTES {
+            self.flush(state)?;
         }
+        Ok(offset)
     }
 
     fn begin_segment(&self, state: &mut StoreState) -> Result<u32, WorkspaceError> {
@@ -304,6 +398,7 @@ impl ContentStore {
                 state
                     .index
                     .retain(|_, place| place.segment != number || u64::from(place.offset) < length);
+                state.pack_names.drop_unsynced(number, length);
                 if !is_cut {
                     state.current = None;
                 }
@@ -337,7 +432,7 @@ impl ContentStore {
         StoreUsage {
             bytes: state.total() + trash_bytes,
             segments: state.segments.len() as u64,
-            contents: state.index.len() as u64,
+            contents: (state.index.len() + state.pack_names.len()) as u64,
             trash_bytes,
         }
     }
@@ -390,9 +485,13 @@ impl StoreState {
             if is_alone && scan.has_unmarked_tail {
                 file.sync_data().map_err(|error| WorkspaceError::disk("write", &path, error))?;
             }
-            for record in &scan.records {
-                let place = RecordPlace { segment: number, offset: record.offset };
-                self.index.insert(record.header.digest, place);
+            for ScannedRecord { header, offset } in &scan.records {
+                let place = RecordPlace { segment: number, offset: *offset };
+                if header.method != StorageMethod::PackNames {
+                    self.index.insert(header.digest, place);
+                } else if let Some(rows) = read_table(&file, *offset) {
+                    self.pack_names.add_table(number, *offset, &rows);
+                }
             }
             if is_alone && Some(number) == last && scan.is_whole && scan.length < SEGMENT_BYTES {
                 self.current = Some(number);
@@ -408,6 +507,12 @@ fn read_record(file: &File, offset: u32, digest: &ContentDigest) -> Option<Vec<u
     let stored = read_stored(file, offset, &header)?;
     let bytes = decompress(header.method, &stored, header.raw_length as usize)?;
     (ContentDigest::of(&bytes) == *digest).then_some(bytes)
+}
+
+/// None for one that is damaged: what it names is not kept.
+fn read_table(file: &File, offset: u32) -> Option<Vec<PackRow>> {
+    let header = read_header(file, offset)?;
+    decode_table(&header, &read_stored(file, offset, &header)?)
 }
 
 fn decode_record(record: &[u8], digest: &ContentDigest) -> Option<Vec<u8>> {

@@ -19,6 +19,8 @@ pub(crate) enum StorageMethod {
     Lz4,
     /// No content: everything before it in the segment was made durable.
     SyncMark,
+    /// A table of contents that a pack of git's has.
+    PackNames,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,7 +69,7 @@ pub(crate) fn decompress(
     let bytes = match method {
         StorageMethod::Plain => stored.to_vec(),
         StorageMethod::Lz4 => lz4_flex::block::decompress(stored, raw_length).ok()?,
-        StorageMethod::SyncMark => return None,
+        StorageMethod::SyncMark | StorageMethod::PackNames => return None,
     };
     (bytes.len() == raw_length).then_some(bytes)
 }
@@ -106,6 +108,7 @@ impl RecordHeader {
             StorageMethod::Plain => 0,
             StorageMethod::Lz4 => 1,
             StorageMethod::SyncMark => 2,
+            StorageMethod::PackNames => 3,
         });
         bytes.extend_from_slice(self.digest.as_bytes());
         bytes.extend_from_slice(&self.raw_length.to_le_bytes());
@@ -124,6 +127,7 @@ impl RecordHeader {
                 0 => StorageMethod::Plain,
                 1 => StorageMethod::Lz4,
                 2 => StorageMethod::SyncMark,
+                3 => StorageMethod::PackNames,
                 _ => return None,
             },
             digest: reader.take_digest()?,

@@ -1,5 +1,5 @@
 //! The workspace against real folders: what a snapshot holds, what going back does, and what the
-//! faults W1 to W32 leave behind. Tests are named after their rows.
+//! faults W1 to W33 leave behind. Tests are named after their rows.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -17,6 +17,7 @@ mod hostile_repository;
 mod kill;
 mod look;
 mod overlay;
+mod packs;
 mod random_trees;
 mod restore;
 mod store;

@@ -8,6 +8,7 @@
 //! that becomes the command. With bubblewrap there is one, when there are limits to
 //! set that only count inside, or a proxy to reach.
 
+mod bound_child;
 mod entry_arguments;
 mod held_program;
 mod mount_holder;
@@ -19,6 +20,7 @@ use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::ExitStatus;
 
+pub(super) use bound_child::follow_parent;
 pub(crate) use entry_arguments::EntryArguments;
 
 /// The exit code when the sandbox could not be entered; the reason is on standard error.
@@ -54,6 +56,7 @@ pub(crate) fn enter(arguments: &[OsString]) -> i32 {
             Some("hold") => mount_holder::hold_files(rest),
             Some("check") => restricted_process::check_landlock(),
             Some(crate::trial_mount::TRIAL_ROLE) => super::trial::run_trial(rest),
+            Some(crate::bound_child::BOUND_CHILD_ROLE) => bound_child::run_bound_child(rest),
             _ => Err(format!("`{}` is no part of it", role.display())),
         },
         None => Err("called without an order; it is not for people".into()),

@@ -17,21 +17,17 @@ use rustix::mount::{
     MountFlags, MountPropagationFlags, mount, mount_bind, mount_bind_recursive, mount_change,
     mount_remount,
 };
-use rustix::process::{Pid, Signal, getegid, geteuid, getppid, set_parent_process_death_signal};
+use rustix::process::{getegid, geteuid};
 use rustix::thread::UnshareFlags;
 
 use self::mount_table::{MountEntry, read_mount_table};
+use super::enter::follow_parent;
 use crate::trial_mount::{TrialArguments, TrialMount};
 
 pub(crate) fn run_trial(arguments: &[OsString]) -> Result<i32, String> {
     let TrialArguments { mount, parent_pid, command } = TrialArguments::parse(arguments)?;
     if let Some(parent) = parent_pid {
-        set_parent_process_death_signal(Some(Signal::TERM))
-            .map_err(|error| format!("the parent cannot be watched: {error}"))?;
-        // It may have ended before.
-        if getppid().map(Pid::as_raw_pid) != Some(parent) {
-            return Err("the process that began the trial is gone".to_owned());
-        }
+        follow_parent(parent)?;
     }
     let directory = std::env::current_dir()
         .map_err(|error| format!("the current directory cannot be found: {error}"))?;

@@ -1,0 +1,86 @@
+//! A session goes on elsewhere with its files: in a fork beside the original, or from a pack on another
+//! machine.
+
+use std::os::unix::fs::PermissionsExt;
+
+use serde_json::Value;
+
+use crate::fixture::{TestDirs, run};
+use crate::recorded_session::{SESSION, record_session};
+use crate::work_files::{text, write};
+
+#[test]
+fn a_fork_has_the_files_of_its_moment_and_both_go_on_alone() {
+    let dirs = TestDirs::new();
+    write(&dirs.file("a"), "one\n");
+    let server = record_session(&dirs, &[&["echo two > a"], &["echo three > a; echo x > later"]]);
+    let place = dirs.work().with_file_name("fork");
+    let workspace = format!("--workspace={}", place.display());
+    let forked = run(&mut dirs.windlass(&["fork", SESSION, "--at", "2", &workspace, "--json"]))
+        .answer()
+        .to_owned();
+    let forked: Value = serde_json::from_str(&forked).expect("JSON");
+    assert_eq!(text(&place.join("a")), "two\n", "as it was before the second prompt");
+    assert!(!place.join("later").exists());
+    assert_eq!(text(&dirs.file("a")), "three\n", "the original stays");
+    let id = forked["session_id"].as_str().expect("an id");
+    let mut command = dirs.asking(&server.url(), &["-r", id, "-p", "another way"]);
+    run(command.current_dir(&place)).answer();
+    let said =
+        server.requests().pop().expect("a request").json().expect("JSON")["messages"].to_string();
+    assert!(said.contains("echo two") && !said.contains("echo three"), "{said}");
+    let taken = run(&mut dirs.windlass(&["fork", SESSION, &workspace]));
+    assert!(taken.error_line(1).contains("not empty"));
+}
+
+#[test]
+fn a_pack_goes_on_on_another_machine_and_a_bad_one_leaves_nothing() {
+    let dirs = TestDirs::new();
+    write(&dirs.file("a"), "one\n");
+    write(&dirs.file(".gitignore"), ".env\n");
+    write(&dirs.file(".env"), "SECRET=1\n");
+    let server = record_session(&dirs, &[&["echo two > a; mkdir d; echo x > d/x; chmod 700 d/x"]]);
+    let pack = dirs.work().with_file_name("session.pack");
+    let name = pack.display().to_string();
+    run(&mut dirs.windlass(&["pack", SESSION, "-o", &name])).answer();
+    let bytes = std::fs::read(&pack).expect("a pack");
+    assert!(!String::from_utf8_lossy(&bytes).contains("SECRET=1"), "what is ignored stays");
+
+    let other = TestDirs::new();
+    let place = other.work().with_file_name("elsewhere");
+    let into = place.display().to_string();
+    for length in [0, 10, bytes.len() / 3, bytes.len() / 2, bytes.len() - 1] {
+        let cut = other.file("cut");
+        std::fs::write(&cut, &bytes[..length]).expect("a file");
+        let refused = run(&mut other.windlass(&["unpack", "cut", "--into", &into]));
+        assert!(refused.error_line(1).contains("nothing was unpacked"), "{refused:?}");
+        assert!(!place.exists() && other.journals().is_empty(), "cut at {length}");
+    }
+    let mut damaged = bytes.clone();
+    let middle = damaged.len() - 40;
+    damaged[middle] ^= 1;
+    std::fs::write(other.file("cut"), &damaged).expect("a file");
+    run(&mut other.windlass(&["unpack", "cut", "--into", &into])).error_line(1);
+    assert!(!place.exists() && other.journals().is_empty());
+    let escaping = String::from_utf8_lossy(&bytes).replacen(
+        &format!("{SESSION}.jsonl"),
+        &format!("../{SESSION}.jsonl"),
+        1,
+    );
+    std::fs::write(other.file("cut"), escaping).expect("a file");
+    let refused = run(&mut other.windlass(&["unpack", "cut", "--into", &into]));
+    assert!(refused.error_line(1).contains("no place"), "{refused:?}");
+
+    run(&mut other.windlass(&["unpack", &name, "--into", &into])).answer();
+    assert_eq!(text(&place.join("a")), "two\n");
+    let mode = place.join("d/x").metadata().expect("a file").permissions().mode();
+    assert_eq!(mode & 0o777, 0o700);
+    assert!(!place.join(".env").exists());
+    let mut command = other.asking(&server.url(), &["-c", "-p", "go on"]);
+    run(command.current_dir(&place)).answer();
+    let said =
+        server.requests().pop().expect("a request").json().expect("JSON")["messages"].to_string();
+    assert!(said.contains("prompt 1") && said.contains("go on"), "{said}");
+    let again = run(&mut other.windlass(&["unpack", &name, "--into", &into]));
+    assert!(again.error_line(1).contains("already exists here"));
+}

@@ -1,0 +1,113 @@
+//! Which batches of other sessions ran beside those of one: what changed around them is not its own.
+//!
+//! Every session that takes snapshots of a directory says in its list when its batches began and ended. A
+//! batch that ran while another did, and not the other way round, is the narrower one: what both saw
+//! change is taken to be its. Where neither lies within the other, neither has it.
+
+use std::path::Path;
+use std::time::{Duration, UNIX_EPOCH};
+
+use windlass_journal::snapshot_store::SnapshotSpan;
+use windlass_journal::{Durability, SnapshotLimits, SnapshotStore};
+use windlass_workspace::{Batch, SnapshotId};
+
+use crate::garbage::list_change_logs;
+
+/// Batches of all other sessions in one directory.
+#[derive(Debug, Default)]
+pub(crate) struct ForeignBatches(Vec<SnapshotSpan>);
+
+impl ForeignBatches {
+    /// Reads the lists of sessions that were written since the first of these spans began. Blocks.
+    pub(crate) fn read(store: &Path, own: &[&SnapshotSpan]) -> Self {
+        let Some(begun) = own.iter().filter_map(|span| span.begun).min() else {
+            return Self::default();
+        };
+        let since = UNIX_EPOCH + Duration::from_millis(begun);
+        let is_recent = |log: &Path| {
+            log.join("log").metadata().and_then(|found| found.modified()).is_ok_and(|at| at >= since)
+        };
+        let mut foreign = Vec::new();
+        for log in list_change_logs(store).into_iter().filter(|log| is_recent(log)) {
+            let opened = SnapshotStore::open(&log, Durability::Written, SnapshotLimits::default());
+            // A session that cannot be read claims nothing.
+            foreign.extend(opened.map(|kept| kept.spans()).unwrap_or_default());
+        }
+        // The session's own list is among them, and a fork of it begins with the same.
+        foreign.retain(|span| own.iter().all(|known| *known != span));
+        foreign.retain(|span| own.iter().any(|known| is_same_root(&known.root, &span.root)));
+        Self(foreign)
+    }
+
+    /// A batch of ours with those beside it.
+    pub(crate) fn build_batch(
+        &self,
+        span: &SnapshotSpan,
+        before: SnapshotId,
+        after: SnapshotId,
+    ) -> Batch {
+        let beside = self.0.iter().filter(|other| takes_from(other, span));
+        let beside = beside.filter_map(|other| {
+            Some((other.from.parse().ok()?, other.to.as_ref()?.parse().ok()?))
+        });
+        Batch { before, after, beside: beside.collect() }
+    }
+}
+
+/// Did this batch of another session run beside ours, and not around it?
+fn takes_from(other: &SnapshotSpan, own: &SnapshotSpan) -> bool {
+    let (Some(begun), Some(other_begun)) = (own.begun, other.begun) else { return false };
+    let ended = own.ended.unwrap_or(u64::MAX);
+    let other_ended = other.ended.unwrap_or(u64::MAX);
+    let is_beside = other_begun < ended && begun < other_ended;
+    let is_around = other_begun <= begun && ended <= other_ended;
+    let is_equal = other_begun == begun && ended == other_ended;
+    is_beside && (!is_around || is_equal)
+}
+
+fn is_same_root(one: &Path, other: &Path) -> bool {
+    one == other
+        || one.canonicalize().is_ok_and(|one| other.canonicalize().is_ok_and(|other| one == other))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn span(begun: u64, ended: u64) -> SnapshotSpan {
+        SnapshotSpan {
+            record: 1,
+            root: "/somewhere".into(),
+            calls: Vec::new(),
+            from: String::new(),
+            to: None,
+            is_rewind: false,
+            begun: Some(begun),
+            ended: (ended > 0).then_some(ended),
+        }
+    }
+
+    #[test]
+    fn the_narrower_of_two_batches_has_what_both_saw() {
+        let own = span(100, 200);
+        for (other, takes) in [
+            (span(120, 150), true),
+            (span(100, 150), true),
+            (span(50, 150), true),
+            (span(150, 250), true),
+            (span(100, 200), true),
+            (span(90, 210), false),
+            (span(100, 201), false),
+            (span(90, 0), false),
+            (span(150, 0), true),
+            (span(200, 300), false),
+            (span(10, 100), false),
+        ] {
+            assert_eq!(takes_from(&other, &own), takes, "{other:?}");
+        }
+        let unknown = SnapshotSpan { begun: None, ..span(1, 2) };
+        assert!(!takes_from(&span(120, 150), &unknown) && !takes_from(&unknown, &own));
+        // One that was cut off ends with the next look.
+        assert!(takes_from(&span(120, 150), &span(100, 0)));
+    }
+}

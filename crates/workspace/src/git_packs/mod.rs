@@ -1,0 +1,119 @@
+//! Contents that git's packs have, found and read without git. The packs are those that the store holds by
+//! a link of its own, so a content stays readable when the repository packs anew or is deleted.
+//!
+//! Nothing in a pack is believed: whoever reads a content compares its digest. A pack that can be written is
+//! passed over, and so is one that is not what its index says.
+
+mod delta;
+mod pack_file;
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use ring::digest::{Context, SHA1_FOR_LEGACY_USE_ONLY};
+
+use crate::held_objects::HELD_NAME;
+use pack_file::PackFile;
+
+/// Each takes two open files. The largest come first.
+const PACKS_MAX: usize = 64;
+const DEPTH_MAX: usize = 32;
+
+/// Git's name of an object.
+pub(crate) type ObjectName = [u8; 20];
+
+/// The packs that a store holds.
+#[derive(Debug, Default)]
+pub(crate) struct GitPacks {
+    packs: Vec<Arc<PackFile>>,
+}
+
+impl GitPacks {
+    /// Opens what is held. A pack that `known` has open already, and that did not change, is not read anew.
+    pub(crate) fn open(store: &Path, known: &Self) -> Self {
+        let mut paths = Vec::new();
+        list_packs(&store.join(HELD_NAME), 0, &mut paths);
+        paths.sort_by_key(|(_, bytes)| std::cmp::Reverse(*bytes));
+        let open = |path: &PathBuf| {
+            let same = known.packs.iter().find(|pack| pack.path() == path && pack.is_unchanged());
+            same.map(Arc::clone).or_else(|| PackFile::open(path).map(Arc::new))
+        };
+        let packs = paths.iter().filter_map(|(path, _)| open(path)).take(PACKS_MAX).collect();
+        Self { packs }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.packs.is_empty()
+    }
+
+    /// Does each of them still hold what it held?
+    pub(crate) fn are_unchanged(&self) -> bool {
+        self.packs.iter().all(|pack| pack.is_unchanged())
+    }
+
+    /// The object with these bytes, if a pack has it.
+    pub(crate) fn find(&self, bytes: &[u8]) -> Option<ObjectName> {
+        if self.is_empty() {
+            return None;
+        }
+        let name = name_blob(bytes);
+        self.packs.iter().any(|pack| pack.find(&name).is_some()).then_some(name)
+    }
+
+    /// The bytes of a file's object; none when they cannot be had or are more than `limit`.
+    pub(crate) fn read(&self, name: &ObjectName, limit: u64) -> Option<Vec<u8>> {
+        self.packs.iter().find_map(|pack| pack.read_blob(pack.find(name)?, limit))
+    }
+
+    /// Those that no pack has.
+    pub(crate) fn list_missing(&self, names: BTreeSet<ObjectName>) -> BTreeSet<ObjectName> {
+        self.packs.iter().fold(names, |names, pack| pack.list_missing(names))
+    }
+
+    /// The packs that have one of these, and whether the repository has the pack too.
+    pub(crate) fn find_holders(&self, names: &BTreeSet<ObjectName>) -> BTreeSet<PathBuf> {
+        let holders = self.packs.iter().filter(|pack| {
+            pack.list_missing(names.clone()).len() < names.len()
+        });
+        holders.map(|pack| pack.path().to_owned()).collect()
+    }
+
+    /// Only those that the repository has too.
+    pub(crate) fn retain_shared(&self) -> Self {
+        let shared = self.packs.iter().filter(|pack| pack.is_shared());
+        Self { packs: shared.cloned().collect() }
+    }
+}
+
+fn name_blob(bytes: &[u8]) -> ObjectName {
+    let mut context = Context::new(&SHA1_FOR_LEGACY_USE_ONLY);
+    context.update(format!("blob {}\0", bytes.len()).as_bytes());
+    context.update(bytes);
+    context.finish().as_ref().try_into().unwrap_or_default()
+}
+
+/// Do the modes of files hold for this process? For root they do not.
+#[must_use]
+pub fn do_file_modes_apply() -> bool {
+    !rustix::process::geteuid().is_root()
+}
+
+/// Packs below a folder, and their sizes. Of what git calls `objects` only the folder of packs is read.
+fn list_packs(folder: &Path, depth: usize, packs: &mut Vec<(PathBuf, u64)>) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let Ok(kind) = entry.file_type() else { continue };
+        let path = entry.path();
+        if kind.is_file() && path.extension().is_some_and(|end| end == "pack") {
+            packs.extend(entry.metadata().map(|found| (path, found.len())));
+        } else if kind.is_dir() && depth < DEPTH_MAX && !is_fan_out(&entry.file_name()) {
+            list_packs(&path, depth + 1, packs);
+        }
+    }
+}
+
+/// Folders of loose objects have two hexadecimal digits for a name.
+fn is_fan_out(name: &std::ffi::OsStr) -> bool {
+    let name = name.as_encoded_bytes();
+    name.len() == 2 && name.iter().all(u8::is_ascii_hexdigit)
+}

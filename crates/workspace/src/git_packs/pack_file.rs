@@ -1,0 +1,253 @@
+//! One pack and its index (version 2, names of 20 bytes).
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use flate2::read::ZlibDecoder;
+
+use super::ObjectName;
+use super::delta::apply_delta;
+
+const INDEX_MAGIC: [u8; 8] = [0xff, b't', b'O', b'c', 0, 0, 0, 2];
+const FAN_OUT: usize = 256;
+const NAMES_START: u64 = 8 + 4 * FAN_OUT as u64;
+const NAME_BYTES: u64 = 20;
+/// More names than this with the same first byte are not looked through: tens of millions of objects.
+const BUCKET_NAMES_MAX: u64 = 1 << 20;
+/// Git's own limit is 4,095.
+const CHAIN_MAX: usize = 4_096;
+/// What the objects of one chain may take together.
+const CHAIN_BYTES_MAX: u64 = 256 << 20;
+/// Bits by which anyone may write a file.
+const WRITABLE: u32 = 0o222;
+
+#[derive(Debug)]
+pub(super) struct PackFile {
+    path: PathBuf,
+    pack: File,
+    index: File,
+    /// How many names begin with this byte or a lower one.
+    fan_out: Vec<u32>,
+    stamp: PackStamp,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct PackStamp {
+    bytes: u64,
+    index_bytes: u64,
+    modified: (i64, i64),
+}
+
+/// How an object stands in a pack.
+enum PackEntry {
+    Blob,
+    /// To the object that begins there.
+    Delta { base: u64 },
+}
+
+struct EntryHead {
+    entry: PackEntry,
+    /// Of the object, or of the difference.
+    size: u64,
+    /// Where its compressed bytes begin.
+    data: u64,
+}
+
+impl PackFile {
+    /// None for what is no pack that can be relied on.
+    pub(super) fn open(path: &Path) -> Option<Self> {
+        let pack = File::open(path).ok()?;
+        let index = File::open(path.with_extension("idx")).ok()?;
+        for file in [&pack, &index] {
+            let found = file.metadata().ok().filter(std::fs::Metadata::is_file)?;
+            if found.mode() & WRITABLE != 0 {
+                return None;
+            }
+        }
+        let stamp = PackStamp::of(&pack, &index).ok()?;
+        let mut head = [0; 8];
+        index.read_exact_at(&mut head, 0).ok()?;
+        let mut table = vec![0; 4 * FAN_OUT];
+        index.read_exact_at(&mut table, 8).ok()?;
+        let fan_out: Vec<u32> = table.chunks_exact(4).filter_map(read_u32).collect();
+        // The index names the pack by the last bytes of it: one that was cut or written over has others.
+        let [mut of_pack, mut named] = [[0; 20]; 2];
+        pack.read_exact_at(&mut of_pack, stamp.bytes.checked_sub(20)?).ok()?;
+        index.read_exact_at(&mut named, stamp.index_bytes.checked_sub(40)?).ok()?;
+        let is_sound = head == INDEX_MAGIC && of_pack == named && fan_out.is_sorted();
+        is_sound.then(|| Self { path: path.to_owned(), pack, index, fan_out, stamp })
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(super) fn is_unchanged(&self) -> bool {
+        PackStamp::of(&self.pack, &self.index).is_ok_and(|stamp| stamp == self.stamp)
+    }
+
+    /// The repository has it too.
+    pub(super) fn is_shared(&self) -> bool {
+        self.pack.metadata().is_ok_and(|found| found.nlink() > 1)
+    }
+
+    /// Where the object begins.
+    pub(super) fn find(&self, name: &ObjectName) -> Option<u64> {
+        let (first, names) = self.read_bucket(name[0])?;
+        let place = names.binary_search_by(|other| other.cmp(name)).ok()?;
+        self.read_offset(first + place as u64)
+    }
+
+    /// Those of these names that it does not have.
+    pub(super) fn list_missing(&self, names: BTreeSet<ObjectName>) -> BTreeSet<ObjectName> {
+        let mut bucket: Option<(u8, Vec<ObjectName>)> = None;
+        let is_missing = |name: &ObjectName| {
+            let is_read = bucket.as_ref().is_some_and(|(byte, _)| *byte == name[0]);
+            if !is_read {
+                let found = self.read_bucket(name[0]).map(|(_, names)| names);
+                bucket = Some((name[0], found.unwrap_or_default()));
+            }
+            let known = bucket.as_ref().map_or(&[][..], |(_, names)| names);
+            known.binary_search_by(|other| other.cmp(name)).is_err()
+        };
+        names.into_iter().filter(is_missing).collect()
+    }
+
+    /// The names that begin with this byte, and the number of the first of them.
+    fn read_bucket(&self, byte: u8) -> Option<(u64, Vec<ObjectName>)> {
+        let end = u64::from(*self.fan_out.get(usize::from(byte))?);
+        let first = match byte {
+            0 => 0,
+            _ => u64::from(*self.fan_out.get(usize::from(byte) - 1)?),
+        };
+        let count = end.checked_sub(first).filter(|count| *count <= BUCKET_NAMES_MAX)?;
+        let mut bytes = vec![0; usize::try_from(count * NAME_BYTES).ok()?];
+        self.index.read_exact_at(&mut bytes, NAMES_START + first * NAME_BYTES).ok()?;
+        Some((first, bytes.chunks_exact(20).filter_map(|name| name.try_into().ok()).collect()))
+    }
+
+    /// After the names come as many checksums, then the offsets, then those that need eight bytes.
+    fn read_offset(&self, number: u64) -> Option<u64> {
+        let count = u64::from(*self.fan_out.last()?);
+        let offsets = NAMES_START + count * (NAME_BYTES + 4);
+        let short = self.read_u32_at(offsets + number * 4)?;
+        if short & 0x8000_0000 == 0 {
+            return Some(u64::from(short));
+        }
+        let place = offsets + count * 4 + u64::from(short & 0x7fff_ffff) * 8;
+        let high = self.read_u32_at(place)?;
+        Some(u64::from(high) << 32 | u64::from(self.read_u32_at(place + 4)?))
+    }
+
+    fn read_u32_at(&self, place: u64) -> Option<u32> {
+        let mut bytes = [0; 4];
+        self.index.read_exact_at(&mut bytes, place).ok()?;
+        Some(u32::from_be_bytes(bytes))
+    }
+
+    /// The bytes of the file that begins there.
+    pub(super) fn read_blob(&self, start: u64, limit: u64) -> Option<Vec<u8>> {
+        let mut deltas = Vec::new();
+        let mut start = start;
+        let mut room = CHAIN_BYTES_MAX;
+        let mut bytes = loop {
+            let head = self.read_head(start)?;
+            room = room.checked_sub(head.size)?;
+            let bytes = self.inflate(&head)?;
+            match head.entry {
+                PackEntry::Blob => break bytes,
+                PackEntry::Delta { base } if deltas.len() < CHAIN_MAX => {
+                    deltas.push(bytes);
+                    start = base;
+                }
+                PackEntry::Delta { .. } => return None,
+            }
+        };
+        while let Some(delta) = deltas.pop() {
+            bytes = apply_delta(&bytes, &delta, room)?;
+        }
+        (bytes.len() as u64 <= limit).then_some(bytes)
+    }
+
+    fn read_head(&self, start: u64) -> Option<EntryHead> {
+        let mut reader = ReadAt { file: &self.pack, place: start };
+        let first = reader.take_u8()?;
+        let mut size = u64::from(first & 0x0f);
+        let mut byte = first;
+        let mut shift = 4;
+        while byte & 0x80 != 0 {
+            byte = reader.take_u8().filter(|_| shift < 57)?;
+            size |= u64::from(byte & 0x7f) << shift;
+            shift += 7;
+        }
+        let entry = match first >> 4 & 7 {
+            3 => PackEntry::Blob,
+            6 => {
+                let distance = reader.take_distance()?;
+                PackEntry::Delta { base: start.checked_sub(distance).filter(|_| distance > 0)? }
+            }
+            7 => {
+                let mut name = ObjectName::default();
+                reader.read_exact(&mut name).ok()?;
+                PackEntry::Delta { base: self.find(&name)? }
+            }
+            _ => return None,
+        };
+        Some(EntryHead { entry, size, data: reader.place })
+    }
+
+    fn inflate(&self, head: &EntryHead) -> Option<Vec<u8>> {
+        let packed = io::BufReader::new(ReadAt { file: &self.pack, place: head.data });
+        let mut bytes = Vec::new();
+        ZlibDecoder::new(packed).take(head.size + 1).read_to_end(&mut bytes).ok()?;
+        (bytes.len() as u64 == head.size).then_some(bytes)
+    }
+}
+
+impl PackStamp {
+    fn of(pack: &File, index: &File) -> io::Result<Self> {
+        let found = pack.metadata()?;
+        let modified = (found.mtime(), found.mtime_nsec());
+        Ok(Self { bytes: found.len(), index_bytes: index.metadata()?.len(), modified })
+    }
+}
+
+fn read_u32(bytes: &[u8]) -> Option<u32> {
+    bytes.try_into().ok().map(u32::from_be_bytes)
+}
+
+/// A file from some place on.
+struct ReadAt<'a> {
+    file: &'a File,
+    place: u64,
+}
+
+impl Read for ReadAt<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.file.read_at(buffer, self.place)?;
+        self.place += count as u64;
+        Ok(count)
+    }
+}
+
+impl ReadAt<'_> {
+    fn take_u8(&mut self) -> Option<u8> {
+        let mut byte = [0];
+        self.read_exact(&mut byte).ok()?;
+        Some(byte[0])
+    }
+
+    /// Git's number of the way back: each further byte counts from one.
+    fn take_distance(&mut self) -> Option<u64> {
+        let mut byte = self.take_u8()?;
+        let mut value = u64::from(byte & 0x7f);
+        while byte & 0x80 != 0 {
+            byte = self.take_u8()?;
+            value = value.checked_add(1)?.checked_mul(128)? | u64::from(byte & 0x7f);
+        }
+        Some(value)
+    }
+}
