@@ -274,11 +274,11 @@ fn spans_are_found_again_and_those_of_forgotten_records_are_not() {
     assert!(again.spans()[2].is_rewind);
     // A list of an older version says nothing about times.
     let log = folder.join("log");
-    let lines = std::fs::read_to_string(&log).unwrap();
+    let lines = fs::read_to_string(&log).unwrap();
     let older = lines.lines().map(|line| line.split(",\"at\"").next().unwrap().to_owned());
     let older: Vec<String> =
         older.map(|line| if line.ends_with("}}") { line } else { line + "}}" }).collect();
-    std::fs::write(&log, older.join("\n") + "\n").unwrap();
+    fs::write(&log, older.join("\n") + "\n").unwrap();
     let older =
         SnapshotStore::open(&folder, Durability::Synced, SnapshotLimits::default()).unwrap();
     assert_eq!(older.spans().len(), 4);

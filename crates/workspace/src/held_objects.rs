@@ -16,7 +16,6 @@ use rustix::fs::{AtFlags, Dir, FileType, Mode, fstat, fsync, linkat, mkdirat};
 use rustix::io::Errno;
 
 use crate::relative_path::RelativePath;
-use crate::restore::git_folder;
 use crate::root_folder::{FileStamp, RootFolder, open_child_folder, stat_child};
 
 pub(crate) const HELD_NAME: &str = "git-objects";
@@ -135,7 +134,7 @@ pub(crate) fn take_objects<'a>(
     copy: &Path,
     paths: impl Iterator<Item = &'a RelativePath>,
 ) {
-    let folders: BTreeSet<RelativePath> = paths.filter_map(git_folder).collect();
+    let folders: BTreeSet<RelativePath> = paths.filter_map(RelativePath::git_folder).collect();
     for folder in folders {
         let objects = folder.join(b"objects");
         let _ = RootFolder::open_plain(&copy.join(objects.as_path()))

@@ -51,6 +51,13 @@ impl RelativePath {
         self.parts().any(|part| part == b".git")
     }
 
+    /// The innermost `.git` on this path, or the path itself if that is its name.
+    pub(crate) fn git_folder(&self) -> Option<Self> {
+        let parts: Vec<&[u8]> = self.parts().collect();
+        let last = parts.iter().rposition(|part| *part == b".git")?;
+        Some(Self(parts.get(..=last)?.join(&b'/')))
+    }
+
     pub fn parts(&self) -> impl DoubleEndedIterator<Item = &[u8]> {
         self.0.split(|byte| *byte == b'/').filter(|part| !part.is_empty())
     }

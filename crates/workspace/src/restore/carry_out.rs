@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Mode, OFlags};
 
 use super::place::{StepPlace, set_folder_mode};
-use super::plan::{git_folder, is_git_locked};
+use super::plan::is_git_locked;
 use super::restore_log::{LoggedStep, RestoreLog};
 use super::{
     PathStanding, RestoreConsent, RestoreOutcome, RestorePlan, RestoreReport, RestoreResult,
@@ -92,7 +92,7 @@ fn choose_steps(site: &RestoreSite<'_>, plan: &RestorePlan, consent: &RestoreCon
     };
     let mut repositories: BTreeMap<RelativePath, bool> = BTreeMap::new();
     for step in &plan.steps {
-        if let Some(folder) = git_folder(&step.path) {
+        if let Some(folder) = step.path.git_folder() {
             let is_free = !is_git_locked(site.root, &folder);
             let is_held = !may_go(step)
                 && (step.standing != PathStanding::NotKept || step.target != PathImage::Absent);
@@ -101,7 +101,7 @@ fn choose_steps(site: &RestoreSite<'_>, plan: &RestorePlan, consent: &RestoreCon
         }
     }
     let is_allowed = |step: &RestoreStep| {
-        git_folder(&step.path).is_none_or(|folder| repositories.get(&folder) == Some(&true))
+        step.path.git_folder().is_none_or(|folder| repositories.get(&folder) == Some(&true))
     };
     plan.steps.iter().map(|step| may_go(step) && is_allowed(step)).collect()
 }
@@ -186,7 +186,7 @@ impl RestoreRun<'_> {
     fn give_objects_back(&self, indices: &[usize]) {
         let steps = indices.iter().filter_map(|index| self.log.steps.get(*index));
         let folders: BTreeSet<RelativePath> =
-            steps.filter_map(|step| git_folder(&step.path)).collect();
+            steps.filter_map(|step| step.path.git_folder()).collect();
         for folder in folders {
             self.site.hook.before("give objects back");
             // Where this fails, the repository is as it would be without it.

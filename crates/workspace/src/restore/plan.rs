@@ -170,7 +170,7 @@ fn can_be_restored(store: &ContentStore, target: &PathImage, current: &PathImage
 /// would be nobody's.
 fn hold_back_git(root: &RootFolder, steps: &mut [RestoreStep]) {
     let folders: BTreeSet<RelativePath> =
-        steps.iter().filter_map(|step| git_folder(&step.path)).collect();
+        steps.iter().filter_map(|step| step.path.git_folder()).collect();
     for folder in folders {
         let is_locked = is_git_locked(root, &folder);
         let mut group: Vec<&mut RestoreStep> = steps
@@ -192,17 +192,6 @@ fn hold_back_git(root: &RootFolder, steps: &mut [RestoreStep]) {
             }
         }
     }
-}
-
-/// The path up to its last `.git`.
-pub(crate) fn git_folder(path: &RelativePath) -> Option<RelativePath> {
-    let parts: Vec<&[u8]> = path.parts().collect();
-    let last = parts.iter().rposition(|part| *part == b".git")?;
-    let mut folder = RelativePath::root();
-    for part in parts.into_iter().take(last + 1) {
-        folder = folder.join(part);
-    }
-    Some(folder)
 }
 
 /// Git holds a lock file in its folder while it changes something.
