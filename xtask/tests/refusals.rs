@@ -282,6 +282,19 @@ fn cycles_refuses_five_modules_that_import_each_other() {
 }
 
 #[test]
+fn doc_repeats_refuses_comments_that_add_nothing() {
+    let source = "//! M.\n\n/// The turns.\npub struct Turns {\n    /// How many.\n    max: u8,\n    \
+                  /// Counted from one.\n    first: u8,\n}\n";
+    let path = "crates/hook/src/turns.rs";
+    refuses("doc_repeats", &[(path, source)], "turns.rs:3: `/// The turns.`");
+    refuses("doc_repeats", &[(path, source)], "turns.rs:5: `/// How many.`");
+    assert_eq!(findings("doc_repeats", &[(path, source)]).len(), 2);
+    accepts("doc_repeats", &[("crates/driver/src/turns.rs", source)], "crates/driver");
+    let schema = source.replace("//! M.", "//! M.\nuse schemars::JsonSchema;");
+    accepts("doc_repeats", &[(path, &schema)], path);
+}
+
+#[test]
 fn crate_sizes_refuses_a_crate_for_everything() {
     let hook = manifest("hook", "");
     let cli = manifest("cli", "");

@@ -153,7 +153,7 @@ impl SharedBudgetFile {
         Ok(byte == *b"\n")
     }
 
-    /// The limit, and the last line of each session. A line that is not whole is none: whoever wrote it was
+    /// The limit, and the last line of each session. A line that is not whole is none: the session that wrote it was
     /// not told that it holds.
     fn read(&mut self) -> io::Result<(u64, BTreeMap<String, BudgetShare>)> {
         let mut text = String::new();

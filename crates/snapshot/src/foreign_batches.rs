@@ -9,7 +9,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use windlass_journal::snapshot_store::SnapshotSpan;
 use windlass_journal::{Durability, SnapshotLimits, SnapshotStore};
-use windlass_workspace::{Batch, SnapshotId};
+use windlass_workspace::{SnapshotBatch, SnapshotId};
 
 use crate::garbage::list_change_logs;
 
@@ -25,7 +25,10 @@ impl ForeignBatches {
         };
         let since = UNIX_EPOCH + Duration::from_millis(begun);
         let is_recent = |log: &Path| {
-            log.join("log").metadata().and_then(|found| found.modified()).is_ok_and(|at| at >= since)
+            log.join("log")
+                .metadata()
+                .and_then(|found| found.modified())
+                .is_ok_and(|at| at >= since)
         };
         let mut foreign = Vec::new();
         for log in list_change_logs(store).into_iter().filter(|log| is_recent(log)) {
@@ -45,12 +48,11 @@ impl ForeignBatches {
         span: &SnapshotSpan,
         before: SnapshotId,
         after: SnapshotId,
-    ) -> Batch {
+    ) -> SnapshotBatch {
         let beside = self.0.iter().filter(|other| takes_from(other, span));
-        let beside = beside.filter_map(|other| {
-            Some((other.from.parse().ok()?, other.to.as_ref()?.parse().ok()?))
-        });
-        Batch { before, after, beside: beside.collect() }
+        let beside = beside
+            .filter_map(|other| Some((other.from.parse().ok()?, other.to.as_ref()?.parse().ok()?)));
+        SnapshotBatch { before, after, beside: beside.collect() }
     }
 }
 

@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use windlass_journal::snapshot_store::SnapshotSpan;
 use windlass_vocabulary::notice::ChangeKind;
 use windlass_workspace::{
-    Batch, CancelFlag, LookDepth, PathChange, PathImage, RelativePath, Workspace, WorkspaceError,
+    CancelFlag, LookDepth, PathChange, PathImage, RelativePath, SnapshotBatch, Workspace,
+    WorkspaceError,
 };
 
 use crate::SharedWorkspace;
@@ -112,7 +113,7 @@ pub fn list_batches(
     workspace: &mut Workspace,
     shared: &SharedWorkspace,
     spans: &[&SnapshotSpan],
-) -> Result<Vec<Batch>, WorkspaceError> {
+) -> Result<Vec<SnapshotBatch>, WorkspaceError> {
     let foreign = ForeignBatches::read(&shared.config().store, spans);
     let mut batches = Vec::new();
     for (place, span) in spans.iter().enumerate() {

@@ -75,7 +75,11 @@ fn measure(files: usize, snapshots: usize, refers_to_packs: bool, is_measured: b
     let tree = size_of_tree(&root);
     println!("{paths} paths, {} of git's packs:", if refers_to_packs { "with" } else { "without" });
     println!("  held {} bytes a path", held / paths);
-    println!("  most during the first look {}, a later one {}", peak_of_first / paths, peak_of_next / paths);
+    println!(
+        "  most during the first look {}, a later one {}",
+        peak_of_first / paths,
+        peak_of_next / paths
+    );
     println!("  store {stored} bytes, {:.2} % of {tree}", stored as f64 * 100.0 / tree as f64);
 
     let mut times = Vec::new();
@@ -93,7 +97,9 @@ fn measure(files: usize, snapshots: usize, refers_to_packs: bool, is_measured: b
     let grown = memory.last().unwrap().saturating_sub(held) / snapshots;
     let [early, late] = [&times[..snapshots / 4], &times[snapshots - snapshots / 4..]]
         .map(|part| part.iter().min().copied().unwrap());
-    println!("  {snapshots} snapshots: {grown} bytes of memory each, look {early:.1?} at first, {late:.1?} at the end");
+    println!(
+        "  {snapshots} snapshots: {grown} bytes of memory each, look {early:.1?} at first, {late:.1?} at the end"
+    );
     // Each adds three contents and four records to the index of the store.
     !is_measured || held / paths <= BYTES_A_PATH_MAX && grown <= 1_024 && late < early * 2
 }

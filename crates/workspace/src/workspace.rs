@@ -21,8 +21,8 @@ use crate::pack::{PackOptions, PackReport, pack_snapshot, unpack_snapshot};
 use crate::path_image::{PathChange, PathImage, UncoveredPath};
 use crate::relative_path::RelativePath;
 use crate::restore::{
-    Batch, RestoreConsent, RestorePlan, RestoreReport, RestoreSite, build_plan, carry_out, finish, has_log,
-    list_batch_changes,
+    RestoreConsent, RestorePlan, RestoreReport, RestoreSite, SnapshotBatch, build_plan, carry_out,
+    finish, has_log, list_batch_changes,
 };
 use crate::root_folder::RootFolder;
 use crate::store::{ContentStore, RestoreLock, StoreUsage};
@@ -178,7 +178,7 @@ impl Workspace {
     ///
     /// # Errors
     /// As `changes`.
-    pub fn batch_changes(&self, batch: &Batch) -> Result<Vec<PathChange>, WorkspaceError> {
+    pub fn batch_changes(&self, batch: &SnapshotBatch) -> Result<Vec<PathChange>, WorkspaceError> {
         list_batch_changes(&self.store, batch)
     }
 
@@ -192,12 +192,12 @@ impl Workspace {
         ours: &[(SnapshotId, SnapshotId)],
         cancel: &CancelFlag,
     ) -> Result<RestorePlan, WorkspaceError> {
-        let alone = |(before, after): &(SnapshotId, SnapshotId)| Batch {
+        let alone = |(before, after): &(SnapshotId, SnapshotId)| SnapshotBatch {
             before: *before,
             after: *after,
             beside: Vec::new(),
         };
-        self.plan_batches(to, &ours.iter().map(alone).collect::<Vec<Batch>>(), cancel)
+        self.plan_batches(to, &ours.iter().map(alone).collect::<Vec<SnapshotBatch>>(), cancel)
     }
 
     /// Takes a look and says what going back to a snapshot would do. `ours` are the batches of effects
@@ -209,7 +209,7 @@ impl Workspace {
     pub fn plan_batches(
         &mut self,
         to: SnapshotId,
-        ours: &[Batch],
+        ours: &[SnapshotBatch],
         cancel: &CancelFlag,
     ) -> Result<RestorePlan, WorkspaceError> {
         if self.has_unfinished_restore() {

@@ -10,6 +10,7 @@ pub mod crate_sizes;
 pub mod cycles;
 mod declarations;
 pub mod dependencies;
+pub mod doc_repeats;
 pub mod edges;
 pub mod engine_types;
 pub mod faults;
@@ -71,6 +72,11 @@ pub const RULES: &[TidyRule] = &[
         name: "lints",
         description: "every crate obeys the workspace lints and has no features",
         check: lints::check,
+    },
+    TidyRule {
+        name: "doc_repeats",
+        description: "no doc comment only repeats the name below it",
+        check: doc_repeats::check,
     },
     TidyRule {
         name: "headers",

@@ -276,7 +276,8 @@ fn a_command_on_trial_cannot_write_the_budget_it_is_paid_from() {
     racing.args(["--max-budget-usd", "5", "--", "--dangerously-skip-permissions"]);
     let ended = run(&mut racing);
     assert_eq!(ended.code, Some(0), "{ended:?}");
-    let was_held = |one: &&ReceivedRequest| one.json().expect("JSON").to_string().contains("42-held");
+    let was_held =
+        |one: &&ReceivedRequest| one.json().expect("JSON").to_string().contains("42-held");
     let held = server.requests().iter().filter(was_held).count();
     let budgets = std::fs::read_dir(&trials).expect("trials").flatten().map(|entry| entry.path());
     let budgets: Vec<_> =

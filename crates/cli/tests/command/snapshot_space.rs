@@ -106,7 +106,10 @@ fn w24_of_two_sessions_in_a_directory_each_takes_back_its_own() {
     assert!(line.contains("/b") && line.contains("--skip-changed"), "{line}");
     rewind(&dirs, &["--to", "1", "--files", "--skip-changed"]);
     assert!(!dirs.file("a1").exists() && !dirs.file("a2").exists(), "its own go");
-    assert_eq!((text(&dirs.file("b")), text(&dirs.file("both"))), ("b\n".into(), "by the other\n".into()));
+    assert_eq!(
+        (text(&dirs.file("b")), text(&dirs.file("both"))),
+        ("b\n".into(), "by the other\n".into())
+    );
     let skip = ["rewind", OTHER, "--to", "1", "--files", "--skip-changed"];
     run(&mut dirs.windlass(&skip)).answer();
     assert!(!dirs.file("a1").exists() && !dirs.file("b").exists());

@@ -1,7 +1,7 @@
 //! Contents that git's packs have, found and read without git. The packs are those that the store holds by
 //! a link of its own, so a content stays readable when the repository packs anew or is deleted.
 //!
-//! Nothing in a pack is believed: whoever reads a content compares its digest. A pack that can be written is
+//! Nothing in a pack is believed: the reader of a content compares its digest. A pack that can be written is
 //! passed over, and so is one that is not what its index says.
 
 mod delta;
@@ -73,9 +73,8 @@ impl GitPacks {
 
     /// The packs that have one of these, and whether the repository has the pack too.
     pub(crate) fn find_holders(&self, names: &BTreeSet<ObjectName>) -> BTreeSet<PathBuf> {
-        let holders = self.packs.iter().filter(|pack| {
-            pack.list_missing(names.clone()).len() < names.len()
-        });
+        let holders =
+            self.packs.iter().filter(|pack| pack.list_missing(names.clone()).len() < names.len());
         holders.map(|pack| pack.path().to_owned()).collect()
     }
 

@@ -45,7 +45,9 @@ struct PackStamp {
 enum PackEntry {
     Blob,
     /// To the object that begins there.
-    Delta { base: u64 },
+    Delta {
+        base: u64,
+    },
 }
 
 struct EntryHead {

@@ -17,12 +17,12 @@ use crate::store::ContentStore;
 pub(crate) struct PlanRequest<'a> {
     pub(crate) to: SnapshotId,
     pub(crate) current: SnapshotId,
-    pub(crate) ours: &'a [Batch],
+    pub(crate) ours: &'a [SnapshotBatch],
 }
 
 /// Effects of ours that ran together, and the snapshots around them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Batch {
+pub struct SnapshotBatch {
     pub before: SnapshotId,
     pub after: SnapshotId,
     /// The same of batches that others ran meanwhile: what changed there is theirs.
@@ -33,7 +33,7 @@ pub struct Batch {
 /// claims nothing.
 pub(crate) fn list_batch_changes(
     store: &ContentStore,
-    batch: &Batch,
+    batch: &SnapshotBatch,
 ) -> Result<Vec<PathChange>, WorkspaceError> {
     let mut theirs = BTreeSet::new();
     for (before, after) in &batch.beside {

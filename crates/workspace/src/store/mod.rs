@@ -25,10 +25,10 @@ use crate::error::WorkspaceError;
 use crate::folder_record::FolderRecord;
 use crate::git_packs::GitPacks;
 use crate::options::WorkspaceLimits;
+use pack_names::{PackNames, PackRow, decode_table};
 pub(crate) use segment::{
     HEADER_BYTES, RecordHeader, StorageMethod, decompress, encode_mark, encode_record,
 };
-use pack_names::{PackNames, PackRow, decode_table};
 use segment::{ScannedRecord, read_header, read_stored, scan_segment};
 pub(crate) use store_lock::RestoreLock;
 use store_lock::StoreLock;

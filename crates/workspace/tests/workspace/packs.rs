@@ -229,7 +229,10 @@ fn forgetting_keeps_the_packs_and_the_names_that_a_snapshot_needs() {
     fixture.workspace().forget(&[second, third, last]).unwrap();
     let plan =
         fixture.workspace().plan(second, &[(second, third), (third, last)], &CancelFlag::new());
-    fixture.workspace().carry_out(&plan.unwrap(), &RestoreConsent::None, &CancelFlag::new()).unwrap();
+    fixture
+        .workspace()
+        .carry_out(&plan.unwrap(), &RestoreConsent::None, &CancelFlag::new())
+        .unwrap();
     for path in held.keys().filter(|path| path.starts_with("folder3")) {
         assert_eq!(fixture.state().get(path), held.get(path), "{}", path.display());
     }
