@@ -95,13 +95,14 @@ fn measure(files: usize, snapshots: usize, refers_to_packs: bool, is_measured: b
         memory.push(LIVE.load(Ordering::Relaxed) - empty);
     }
     let grown = memory.last().unwrap().saturating_sub(held) / snapshots;
-    let [early, late] = [&times[..snapshots / 4], &times[snapshots - snapshots / 4..]]
-        .map(|part| part.iter().min().copied().unwrap());
+    let quarter = snapshots / 4;
+    let early = times.iter().take(quarter).min().unwrap();
+    let late = times.iter().rev().take(quarter).min().unwrap();
     println!(
         "  {snapshots} snapshots: {grown} bytes of memory each, look {early:.1?} at first, {late:.1?} at the end"
     );
     // Each adds three contents and four records to the index of the store.
-    !is_measured || held / paths <= BYTES_A_PATH_MAX && grown <= 1_024 && late < early * 2
+    !is_measured || held / paths <= BYTES_A_PATH_MAX && grown <= 1_024 && *late < *early * 2
 }
 
 fn size_of_tree(root: &Path) -> u64 {

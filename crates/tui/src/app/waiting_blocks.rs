@@ -15,6 +15,7 @@ pub struct WaitingBlocks {
 }
 
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "few blocks wait at a time, and most are finished")]
 enum WaitingBlock {
     /// It has not ended: what follows waits for it.
     OpenCall(ToolCallId),
