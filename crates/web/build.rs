@@ -1,5 +1,5 @@
-//! Packs the page into four files: the scripts of `assets/order.txt` become one, and each is compressed,
-//! so that neither the build nor the program needs anything but this folder.
+//! Packs the page into four files: the scripts of `assets/order.txt` are bundled, and each file is
+//! compressed, so that neither the build nor the program needs anything outside this folder.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};

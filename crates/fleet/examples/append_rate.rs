@@ -1,5 +1,5 @@
-//! How many appends a second a store takes, and how long one takes: `append_rate URL`. The store must be
-//! migrated. Beside it, the same with files of this machine.
+//! Measures appends per second and append latency of a store: `append_rate URL`. The store must be
+//! migrated. Measures local journal files for comparison.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -25,7 +25,7 @@ fn main() -> Result<(), MeasureError> {
     Ok(())
 }
 
-/// Appends to one session in each of so many threads.
+/// Appends to one session in each of `writers` threads.
 fn measure(name: &str, store: &Arc<dyn JournalStore>, writers: u32) -> Result<(), MeasureError> {
     let began = Instant::now();
     let mut threads = Vec::new();

@@ -1,9 +1,9 @@
-//! Sessions on many hosts, as safe as one in a terminal.
+//! Runs sessions on many hosts, as safely as one in a terminal.
 //!
-//! The store is PostgreSQL ([`store`]). A [`worker`] claims sessions and runs each in a process of its
-//! own, which is the ordinary `windlass` command with a relay for its journal. A guard process stands
-//! between the two and ends everything the session started before the worker's lease ends. The
-//! [`gateway`] is HTTP in front of the store, and keeps nothing. `docs/fleet.md` is for those who run it.
+//! The store is PostgreSQL ([`store`]). A [`worker`] claims sessions and runs each in its own
+//! process: the ordinary `windlass` command with a relay for its journal. A guard process between
+//! the two ends everything the session started before the worker's lease ends. The [`gateway`] is a
+//! stateless HTTP API in front of the store. `docs/fleet.md` is the manual for administrators.
 
 pub mod gateway;
 pub mod postgres_journal_store;

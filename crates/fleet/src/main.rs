@@ -1,4 +1,5 @@
-//! The `windlass-fleet` command. `windlass` starts it by name, so that it need not carry a database client.
+//! The `windlass-fleet` command. `windlass` runs it by name, so that it need not link a database
+//! client.
 
 mod args;
 mod client;
@@ -42,20 +43,20 @@ fn main() -> ExitCode {
     .into()
 }
 
-/// The environment holds the store's password and providers' keys. Keeps tools of sessions, which run as the
-/// same user, from reading it.
+/// The environment has the store's password and the providers' keys. Prevents tools of sessions,
+/// which run as the same user, from reading it through `/proc`.
 fn forbid_process_inspection() {
     #[cfg(target_os = "linux")]
     {
         use rustix::process::{DumpableBehavior, set_dumpable_behavior};
-        // Where the system refuses, nothing else depends on it.
+        // Best effort: on failure the keys stay readable, but nothing else depends on it.
         let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
     }
 }
 
 fn run(command: FleetCommand) -> Result<Exit, CommandError> {
     match command {
-        // Before any thread: it must be able to do its work on a machine that can do little else.
+        // Runs before any thread starts: the guard must work even when the machine can start none.
         FleetCommand::Guard(args) => guard::run(&args.socket, &args.command),
         FleetCommand::Worker(args) => block_on(worker::run(to_worker_options(args)?)),
         FleetCommand::Store(args) => block_on(store_command::run(args.command)),
@@ -112,7 +113,7 @@ fn to_worker_options(args: WorkerArgs) -> Result<WorkerOptions, CommandError> {
     })
 }
 
-/// The `windlass` command beside this one, or whatever PATH has.
+/// The `windlass` command next to this one, else the one on PATH.
 pub(crate) fn find_windlass() -> PathBuf {
     let beside = std::env::current_exe().ok();
     let beside = beside.as_deref().and_then(Path::parent).map(|folder| folder.join("windlass"));

@@ -1,5 +1,5 @@
-//! The contract of journals, kept by PostgreSQL. Calls block; each runs on a runtime of its own thread,
-//! so that they may come from anywhere.
+//! [`JournalStore`] on PostgreSQL. Calls block; they run on the store's own runtime, so any thread
+//! outside an async context may call them.
 
 use std::io::Cursor;
 use std::path::PathBuf;
@@ -19,18 +19,18 @@ use windlass_vocabulary::SessionId;
 
 use crate::store::{AppendRequest, FleetStore, StoreError, TenantChange, to_i64, to_u64};
 
-/// Journals in the store of a fleet, outside its queue.
+/// Journals in a fleet's store, for sessions outside its queue.
 #[derive(Debug)]
 pub struct PostgresJournalStore {
     runtime: Arc<tokio::runtime::Runtime>,
     store: FleetStore,
-    /// Claims are held in this name, under a lease.
+    /// The worker id that holds the claims, under a lease.
     worker: String,
     lease: Duration,
 }
 
 impl PostgresJournalStore {
-    /// Connects. What this claims belongs to others when it was not renewed for the time of the lease.
+    /// Connects. Its claims expire when they are not renewed within `lease`.
     pub fn open(url: &str, lease: Duration) -> Result<Self, StoreError> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
@@ -148,7 +148,7 @@ impl JournalStore for PostgresJournalStore {
     }
 
     fn release(&self, claimed: &ClaimedSession) {
-        // What cannot be given up ends with its lease.
+        // If this fails, the claim expires with its lease.
         let _ = self.runtime.block_on(
             sqlx::query(
                 "update windlass.sessions set worker = null where id = $1 and epoch = $2 \
@@ -298,7 +298,7 @@ fn unix_millis() -> u64 {
     now.map_or(0, |now| u64::try_from(now.as_millis()).unwrap_or(u64::MAX))
 }
 
-/// The tenant of sessions that no queue knows.
+/// The tenant of sessions outside the queue.
 pub const LOCAL_TENANT: &str = "local";
-/// How often a waiting reader asks.
+/// Interval at which `wait_for_records` polls.
 const POLL_INTERVAL: Duration = Duration::from_millis(25);

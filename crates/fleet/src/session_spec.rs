@@ -1,8 +1,8 @@
-//! What a session is to be run with, as JSON: written by clients, read by workers.
+//! How to run a session, as JSON: written by clients, read by workers.
 
 use serde::{Deserialize, Serialize};
 
-/// How a session runs. Everything is optional: the worker's own configuration says the rest.
+/// Options of a session. For every absent one the worker's own configuration applies.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SessionSpec {
@@ -10,7 +10,7 @@ pub struct SessionSpec {
     pub model: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub permission_mode: Option<String>,
-    /// Deny what would be asked, instead of waiting for an answer.
+    /// Deny calls that would need a permission answer, instead of waiting for one.
     #[serde(skip_serializing_if = "core::ops::Not::not")]
     pub deny_questions: bool,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -27,19 +27,19 @@ pub struct SessionSpec {
     pub workspace: Option<WorkspaceSpec>,
 }
 
-/// Where the files of a session come from.
+/// The repository a session works in.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WorkspaceSpec {
-    /// A repository: `https://…`, `ssh://…`, `git@host:path` or `file:///…`.
+    /// URL of the repository: `https://…`, `ssh://…`, `git@host:path` or `file:///…`.
     pub git: String,
-    /// A commit, branch or tag; the default branch if nothing is said.
+    /// A commit, branch or tag; absent for the default branch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
 }
 
 impl SessionSpec {
-    /// Reads a spec and checks what can be checked before a worker has it.
+    /// Parses a spec and checks what does not need a worker.
     pub fn parse(text: &str) -> Result<Self, String> {
         let spec: Self = serde_json::from_str(text).map_err(|error| error.to_string())?;
         spec.check()?;
@@ -64,7 +64,7 @@ impl SessionSpec {
         self.workspace.as_ref().map_or(Ok(()), WorkspaceSpec::check)
     }
 
-    /// Whom its model is asked at, if it says so.
+    /// The provider part of `model`; empty if there is none.
     #[must_use]
     pub fn provider(&self) -> &str {
         self.model.as_deref().and_then(|model| model.split_once('/')).map_or("", |(name, _)| name)
@@ -73,12 +73,12 @@ impl SessionSpec {
     /// The budget in millionths of a dollar.
     #[must_use]
     pub fn budget_micro(&self) -> Option<u64> {
-        // Checked to be positive and below a billion.
+        // `check` ensures that it is positive and below a billion.
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked above")]
         self.max_budget_usd.map(|most| (most * 1e6).round() as u64)
     }
 
-    /// The flags of `windlass` that say the same.
+    /// The equivalent command line flags of `windlass`.
     #[must_use]
     pub fn to_flags(&self) -> Vec<String> {
         let mut flags = Vec::new();
@@ -134,7 +134,7 @@ impl WorkspaceSpec {
         if host.starts_with('-') {
             return Err(format!("workspace.git names the host `{host}`, which is none"));
         }
-        // It would stand in the database, and on command lines of the worker.
+        // It would be stored in the database and appear on the worker's command lines.
         let has_secret = user.contains(':') || (self.git.starts_with("http") && !user.is_empty());
         match has_secret {
             true => {
@@ -146,7 +146,7 @@ impl WorkspaceSpec {
         }
     }
 
-    /// The protocol that git may use for it, and no other.
+    /// The only protocol git may use for this repository.
     #[must_use]
     pub fn protocol(&self) -> &'static str {
         let known = ["https", "http", "ssh", "git", "file"];

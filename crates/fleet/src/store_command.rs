@@ -58,7 +58,7 @@ async fn put_tenant(args: TenantArgs) -> Result<String, CommandError> {
         Some(most) if !(0.0..1e9).contains(&most) => {
             return Err(CommandError::usage("--budget-usd must be 0 or more"));
         }
-        // Within the bounds above.
+        // The range was checked above.
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked")]
         most => most.map(|most| (most * 1e6).round() as u64),
     };

@@ -1,7 +1,7 @@
-//! `windlass-fleet store run`: a command of `windlass` that looks at sessions, on one of the store.
+//! `windlass-fleet store run`: runs a read-only command of `windlass` on a session of the store.
 //!
-//! The session is written to a folder of its own for as long as the command runs, laid out as on one
-//! machine: there is one reader of journals, and it reads files.
+//! The session is exported to a temporary folder laid out as on one machine, because journals are
+//! only read from files.
 
 use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
@@ -44,12 +44,12 @@ pub(crate) async fn run(args: StoreRunArgs) -> Result<Exit, CommandError> {
     Ok(Exit::from_exit_status(status))
 }
 
-/// A folder that is gone at the end.
+/// A folder that is removed on drop.
 struct TemporaryFolder(PathBuf);
 
 impl TemporaryFolder {
     fn make() -> std::io::Result<Self> {
-        // The command names its directory by its real path.
+        // `windlass` identifies a directory by its canonical path.
         let parent = std::fs::canonicalize(std::env::temp_dir())?;
         let path = parent.join(format!("windlass-store-{}", random::generate_name()));
         std::fs::DirBuilder::new().mode(0o700).create(&path)?;

@@ -1,4 +1,4 @@
-//! Sessions into the store and out of it, as the files they are on one machine.
+//! Imports sessions into the store and exports them, in the file layout of one machine.
 
 use std::path::Path;
 
@@ -8,10 +8,10 @@ use windlass_journal::{ClaimHolder, JournalEntry, JournalReader, lock_journal};
 use crate::postgres_journal_store::LOCAL_TENANT;
 use crate::store::{AppendRequest, FleetStore, MAIN_FILE, TenantChange};
 
-/// Puts a journal, and those of its agents, into the store. Returns the session's id.
+/// Imports a journal and those of its agents. Returns the session's id.
 pub async fn import_session(store: &FleetStore, journal: &Path) -> Result<String, String> {
     let words = |error: std::io::Error| format!("{}: {error}", journal.display());
-    // Nothing may be added while it is read.
+    // Locked, so that nothing is appended while it is read.
     let _lock = lock_journal(journal).map_err(|error| error.to_string())?;
     let id = read_session_id(journal)?;
     if store.read_session(&id).await.map_err(|error| error.to_string())?.is_some() {
@@ -38,7 +38,7 @@ pub async fn import_session(store: &FleetStore, journal: &Path) -> Result<String
     Ok(id)
 }
 
-/// All files at once, or none of them.
+/// Writes all files, or on failure none.
 async fn write_files(
     store: &FleetStore,
     id: &str,
@@ -82,7 +82,7 @@ async fn write_files(
     outcome
 }
 
-/// Writes a session's journals to a new folder. Returns how many files.
+/// Writes a session's journals to a new folder. Returns the number of files.
 pub async fn export_session(
     store: &FleetStore,
     session: &str,
@@ -95,7 +95,7 @@ pub async fn export_session(
     let words = |error: std::io::Error| format!("{}: {error}", folder.display());
     std::fs::create_dir(folder).map_err(words)?;
     for file in &files {
-        // `session.jsonl` becomes `ID.jsonl`, as a session is called on one machine.
+        // `session.jsonl` becomes `ID.jsonl`, the name of a session's journal on one machine.
         let name = file.name.replacen("session", session, 1);
         let path = folder.join(name);
         std::fs::create_dir_all(path.parent().unwrap_or(folder)).map_err(words)?;

@@ -1,22 +1,22 @@
 //! What the sessions of a tenant may do on a worker's host.
 //!
-//! Who holds a token of a tenant need not be anybody whom the worker's user knows. Without trust a
-//! session gets what its working directory and the sandbox hold: no mode that asks nobody, no rule that
-//! reaches further, no file of the host by its name in a prompt, and repositories of public hosts or
-//! below those that the administrator named.
+//! A tenant's token holders may be unknown to the worker's user. Without trust a session is
+//! confined to its working directory and the sandbox: no mode that skips permission questions, no
+//! rule that reaches further, no host file mentioned in a prompt, and only repositories of public
+//! hosts or those that the administrator allowed.
 
 use crate::session_spec::SessionSpec;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TenantPolicy {
-    /// Its sessions may do what the worker's user may.
+    /// Its sessions may do everything the worker's user may.
     pub is_trusted: bool,
-    /// Repositories it may use besides those of public hosts: whole URLs, or beginnings that end in `/`.
+    /// Allowed repositories besides those of public hosts: whole URLs, or prefixes that end in `/`.
     pub repositories: Vec<String>,
 }
 
 impl TenantPolicy {
-    /// Refuses what the tenant may not choose, in one line.
+    /// Returns an error of one line if the tenant may not use this spec.
     pub fn check(&self, spec: &SessionSpec) -> Result<(), String> {
         if self.is_trusted {
             return Ok(());
@@ -41,8 +41,8 @@ impl TenantPolicy {
         }
     }
 
-    /// What the session's process is sent for a message. Without trust it is taken as it is: `@path`
-    /// would attach files of the host, and a command of the repository could do as much.
+    /// Whether a message is passed on literally. Without trust it is: `@path` would attach files of
+    /// the host, and a slash command of the repository could do the same.
     #[must_use]
     pub fn takes_as_it_is(&self, message: &str) -> bool {
         let first = message.split_whitespace().next().unwrap_or_default();
@@ -51,11 +51,11 @@ impl TenantPolicy {
     }
 }
 
-/// Is this one rule for something that the sandbox or the working directory holds?
+/// Whether this is a single rule whose effect is confined by the sandbox or the working directory.
 fn is_confined_rule(rule: &str) -> bool {
     let Some((tool, words)) = rule.split_once('(') else { return rule == "Bash" };
     let Some(words) = words.strip_suffix(')') else { return false };
-    // Anything else might be read as several rules.
+    // Anything else might be parsed as several rules.
     if words.contains(['(', ')', ',']) || words.chars().any(char::is_control) {
         return false;
     }
@@ -69,8 +69,8 @@ fn is_confined_rule(rule: &str) -> bool {
     }
 }
 
-/// A host that anybody could reach, as far as its name tells. Names that lead to addresses of a private
-/// network are not known here; a worker that stands in one is fenced by its network.
+/// Whether the host looks public by its name. Names that resolve to private addresses are not
+/// detected; a worker inside a private network must be protected by that network.
 fn is_public_repository(url: &str) -> bool {
     let Some((host, path)) = url.strip_prefix("https://").and_then(|it| it.split_once('/')) else {
         return false;
@@ -82,7 +82,7 @@ fn is_public_repository(url: &str) -> bool {
         !label.is_empty() && !label.starts_with('-') && label.chars().all(is_known)
     };
     let last = name.rsplit('.').next().unwrap_or_default();
-    // A last label that begins with a digit makes it an address in one of its many forms.
+    // A last label that begins with a digit is an IP address in one of its forms.
     let is_name = name.contains('.') && !last.starts_with(|c: char| c.is_ascii_digit());
     let is_local =
         ["localhost", "local", "internal", "lan", "home", "corp", "intranet"].contains(&last);
@@ -90,13 +90,13 @@ fn is_public_repository(url: &str) -> bool {
     is_name && !is_local && is_port && name.split('.').all(is_label) && is_plain_path(path)
 }
 
-/// Is the URL this one, or below it?
+/// Whether `url` is allowed: the same, or below an allowed prefix.
 fn covers(allowed: &str, url: &str) -> bool {
     url == allowed
         || (allowed.ends_with('/') && url.strip_prefix(allowed).is_some_and(is_plain_path))
 }
 
-/// Nothing that leads elsewhere than it says.
+/// Whether the path has no parts that change its meaning.
 fn is_plain_path(path: &str) -> bool {
     let is_known = |c: char| c.is_ascii_alphanumeric() || "-_.~/+@".contains(c);
     let leads_away = path.split('/').any(|part| part == "." || part == "..");

@@ -1,7 +1,7 @@
-//! A document: where its objects are, and which of them are its pages.
+//! Document structure: where the objects are, and which of them are pages.
 //!
-//! Objects are found by looking for them, not by the tables at the end: those are what is most
-//! often broken. The last object of a number counts, as it is the newest.
+//! Objects are found by scanning, not through the cross-reference tables, which are the part most
+//! often broken. Of objects with the same number the last one counts, because it is the newest.
 
 use std::collections::{HashMap, HashSet};
 
@@ -27,7 +27,7 @@ pub struct PdfDocument<'a> {
 }
 
 impl<'a> PdfDocument<'a> {
-    /// Reads its structure, or says why it cannot be read.
+    /// Reads the structure, or returns why it cannot be read.
     pub fn open(bytes: &'a [u8]) -> Result<Self, &'static str> {
         let places = find_object_offsets(bytes);
         let mut document = Self {
@@ -51,7 +51,7 @@ impl<'a> PdfDocument<'a> {
         self.pages.len()
     }
 
-    /// The text of a page; the first is 0.
+    /// The text of a page, counted from 0.
     pub fn page_text(&self, page: usize) -> String {
         let Some(page) = self.pages.get(page) else { return String::new() };
         let mut content = Vec::new();
@@ -69,7 +69,7 @@ impl<'a> PdfDocument<'a> {
         page_text::extract_text(self, &content, &resources)
     }
 
-    /// The fonts of a page or of a part of one, by the names it uses.
+    /// The fonts of a page or form, by the names its content uses.
     pub(crate) fn load_fonts(&self, resources: &PdfObject) -> HashMap<String, PdfFont> {
         let fonts =
             resources.as_dictionary().and_then(|it| it.get("Font")).map(|it| self.resolve(it).1);
@@ -81,7 +81,7 @@ impl<'a> PdfDocument<'a> {
         fonts.collect()
     }
 
-    /// A value with references followed, and the number of the object it was found in.
+    /// Follows references. Returns the value, and the number of the object that contains it.
     pub(crate) fn resolve(&self, object: &PdfObject) -> (Option<u32>, PdfObject) {
         let mut object = object.clone();
         let mut number = None;
@@ -160,7 +160,7 @@ impl<'a> PdfDocument<'a> {
         }
     }
 
-    /// From the catalog down; what is inherited goes along.
+    /// Walks the page tree from the catalog down; inherited resources are passed to the children.
     fn find_pages(&mut self) {
         let ids = self.object_offsets.keys().chain(self.packed_objects.keys());
         let mut catalogs: Vec<(u32, PdfObject)> = ids
@@ -206,13 +206,14 @@ fn type_name(map: &PdfDictionary) -> Option<&str> {
     map.get("Type").and_then(PdfObject::as_name)
 }
 
-/// Everything that looks like the beginning of an object: two numbers and a word.
+/// Finds everything that looks like the start of an object: two numbers and `obj`.
 fn find_object_offsets(bytes: &[u8]) -> HashMap<u32, usize> {
     let mut places = HashMap::new();
     for at in memmem::find_iter(bytes, b"obj") {
         let before = bytes.get(at.saturating_sub(24)..at).unwrap_or_default();
         let mut words = before.rsplit(|byte| byte.is_ascii_whitespace() || *byte == 0);
-        // Between the number and the word there may be no space, or several.
+        // There may be no whitespace between the generation number and `obj`, or more than one
+        // character.
         let mut next = || words.find(|word| !word.is_empty());
         let (Some(generation), Some(id)) = (next(), next()) else { continue };
         if !generation.iter().all(u8::is_ascii_digit) {

@@ -1,4 +1,4 @@
-//! Streams unpacked, within a bound.
+//! Decodes stream filters, with a limit on the output.
 
 use miniz_oxide::inflate::{TINFLStatus, decompress_to_vec_zlib_with_limit};
 
@@ -7,7 +7,7 @@ use crate::object::{PdfDictionary, PdfObject};
 const UNPACKED_BYTES_MAX: usize = 32 * 1024 * 1024;
 const FILTERS_MAX: usize = 4;
 
-/// The content of a stream; `None` if it is packed in a way that is not known here.
+/// The decoded content of a stream; `None` for an unsupported filter.
 pub(super) fn decode_stream(map: &PdfDictionary, packed: &[u8]) -> Option<Vec<u8>> {
     let filters: Vec<&str> = match map.get("Filter") {
         None | Some(PdfObject::Null) => Vec::new(),
@@ -32,7 +32,7 @@ pub(super) fn decode_stream(map: &PdfDictionary, packed: &[u8]) -> Option<Vec<u8
     }
 }
 
-/// What could be unpacked before an error counts.
+/// On an error, keeps what was decompressed before it.
 fn inflate(packed: &[u8]) -> Option<Vec<u8>> {
     match decompress_to_vec_zlib_with_limit(packed, UNPACKED_BYTES_MAX) {
         Ok(content) => Some(content),
@@ -82,7 +82,7 @@ fn ascii85_group_to_bytes(group: &[u8]) -> [u8; 4] {
     number.to_be_bytes()
 }
 
-/// Rows that say only how they differ from the one above, as tables of objects are packed.
+/// Undoes the PNG row predictors Sub and Up, which cross-reference and object streams use.
 fn undo_predictor(content: &[u8], columns: usize) -> Vec<u8> {
     let columns = columns.clamp(1, 4_096);
     let mut above = vec![0_u8; columns];

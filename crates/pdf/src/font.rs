@@ -1,4 +1,4 @@
-//! From the codes a font is given to the characters it shows.
+//! Maps the character codes of a font to text.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ const CHARACTERS_MAX: usize = 70_000;
 
 #[derive(Debug, Default)]
 pub(super) struct PdfFont {
-    /// What the document itself says its codes mean.
+    /// From the document's `ToUnicode` map.
     to_unicode: HashMap<u32, String>,
     encoding_differences: HashMap<u32, String>,
     is_two_byte: bool,
@@ -47,7 +47,7 @@ impl PdfFont {
         font
     }
 
-    /// The characters of a text shown in this font.
+    /// Decodes a string shown in this font.
     pub(super) fn decode(&self, text: &[u8]) -> String {
         if self.is_two_byte {
             let codes = text.chunks(2).map(code_to_number);
@@ -64,7 +64,8 @@ impl PdfFont {
         decoded
     }
 
-    /// A table says "this code, these characters" or "these codes, from this character on".
+    /// Reads `bfchar` entries (a code and its text) and `bfrange` entries (a range of codes and
+    /// their text).
     fn read_to_unicode_table(&mut self, table: &[u8]) {
         let mut reader = PdfObjectReader::new(table, 0);
         let mut values: Vec<PdfObject> = Vec::new();

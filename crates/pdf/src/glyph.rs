@@ -1,5 +1,4 @@
-//! Names of glyphs, as fonts give them, and the characters they stand for. Only names that texts
-//! really use are known.
+//! Maps glyph names to characters. Only names that are common in texts are known.
 
 pub(super) fn glyph_to_text(name: &str) -> Option<String> {
     let stem = name.split('.').next().unwrap_or(name);
@@ -20,7 +19,7 @@ pub(super) fn glyph_to_text(name: &str) -> Option<String> {
     compose_accented(stem)
 }
 
-/// A letter and what stands on it, put together.
+/// Composes a letter and an accent.
 fn compose_accented(name: &str) -> Option<String> {
     let letter = name.chars().next().filter(char::is_ascii_alphabetic)?;
     let mark = match name.get(1..)? {

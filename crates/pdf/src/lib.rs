@@ -1,10 +1,10 @@
-//! The text of PDF documents, page by page.
+//! Extracts the text of PDF documents, page by page.
 //!
-//! Reads what most documents are made of: objects plain or packed in streams, compressed content,
-//! fonts that say which characters they show. It draws nothing, runs nothing, and does not open
-//! what is encrypted. Whatever a file claims, time and memory are bounded and nothing recurses
-//! without end. `object` reads values, `document` finds them, `font` and `glyph` turn codes into
-//! characters, `page_text` follows a page as it is written.
+//! Supports what most documents use: plain and packed objects, compressed streams, fonts with a
+//! mapping to characters. It renders nothing, runs nothing, and rejects encrypted documents. Time,
+//! memory and recursion are bounded whatever a file claims. `object` parses values, `document`
+//! finds them, `font` and `glyph` map codes to characters, `page_text` interprets the content of a
+//! page.
 
 mod document;
 mod filter;

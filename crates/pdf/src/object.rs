@@ -1,12 +1,12 @@
-//! Values as PDF writes them. Reading never fails: what makes no sense is null.
+//! Parses PDF values. Parsing never fails: invalid input becomes null or is skipped.
 
 use std::collections::BTreeMap;
 
 const DEPTH_MAX: usize = 40;
-/// Elements of one value; the rest is left out.
+/// Limit on the elements of one value; the rest is dropped.
 const ELEMENTS_MAX: usize = 200_000;
 
-/// A value, or an operator between values.
+/// A value, or an operator of a content stream.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum PdfObject {
     Null,
@@ -26,7 +26,7 @@ impl PdfObject {
         if let Self::Number(number) = self { Some(*number) } else { None }
     }
 
-    /// A whole number within what an index can be.
+    /// A non-negative number below 1e12, rounded.
     pub(super) fn as_index(&self) -> Option<usize> {
         let number = self.as_number().filter(|it| (0.0..1e12).contains(it))?;
         format!("{number:.0}").parse().ok()
@@ -149,7 +149,7 @@ impl<'a> PdfObjectReader<'a> {
 
     fn read_number_or_reference(&mut self) -> PdfObject {
         let number = self.read_number();
-        // Two whole numbers and an R are a reference.
+        // Two integers and an `R` are a reference.
         let here = self.position;
         if number.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&number) {
             self.skip_space();

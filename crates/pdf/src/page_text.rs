@@ -1,7 +1,7 @@
-//! Follows the content of a page and writes down the text it shows, line by line.
+//! Interprets the content of a page and collects the text it shows, line by line.
 //!
-//! Where the pen moves down a new line begins, where it jumps ahead a space. Columns and tables
-//! come out in the order they were drawn.
+//! A vertical move starts a new line, and a horizontal one adds a space. Columns and tables come
+//! out in the order in which they are drawn.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ const STEPS_MAX: usize = 2_000_000;
 const TEXT_BYTES_MAX: usize = 1_000_000;
 const DEPTH_MAX: usize = 4;
 const VALUES_MAX: usize = 10_000;
-/// A gap wider than this, in thousandths of the font's size, is a space.
+/// A gap wider than this, in thousandths of the font size, is a space.
 const SPACE_GAP_MIN: f64 = 200.0;
 
 pub(super) fn extract_text(
@@ -134,7 +134,7 @@ impl PageTextExtractor<'_, '_> {
         }
     }
 
-    /// A part of the page that is kept elsewhere.
+    /// Runs a form object, a part of the page stored separately.
     fn run_form_object(&mut self, resources: &PdfObject, values: &[PdfObject], depth: usize) {
         let Some(name) = values.last().and_then(PdfObject::as_name).filter(|_| depth < DEPTH_MAX)
         else {
@@ -157,7 +157,7 @@ impl PageTextExtractor<'_, '_> {
     }
 }
 
-/// The bytes of a picture within the content are no operators.
+/// Skips the bytes of an inline image, which are not operators.
 fn skip_inline_image(content: &[u8], reader: &mut PdfObjectReader<'_>) {
     let rest = content.get(reader.position..).unwrap_or_default();
     let end = memchr::memmem::find_iter(rest, b"EI").find(|at| {

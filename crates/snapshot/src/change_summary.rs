@@ -1,4 +1,4 @@
-//! What changed between two snapshots, as it is told.
+//! Classifies the changes between two snapshots for display.
 
 use windlass_vocabulary::notice::{ChangeKind, ChangedFile};
 use windlass_workspace::{PathChange, PathImage, RelativePath};
@@ -14,8 +14,8 @@ pub fn summarize_changes(
     told.collect()
 }
 
-/// What became of a file. Folders follow from their files, and git's own state is no file of the
-/// user's.
+/// The kind of a change; `None` for folders, which follow from their files, and for git's own
+/// state.
 pub fn classify_change(
     path: &RelativePath,
     before: &PathImage,

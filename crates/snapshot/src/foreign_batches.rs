@@ -1,8 +1,9 @@
-//! Which batches of other sessions ran beside those of one: what changed around them is not its own.
+//! Finds the batches of other sessions that ran beside those of one, whose changes must be
+//! excluded.
 //!
-//! Every session that takes snapshots of a directory says in its list when its batches began and ended. A
-//! batch that ran while another did, and not the other way round, is the narrower one: what both saw
-//! change is taken to be its. Where neither lies within the other, neither has it.
+//! Every session that takes snapshots of a directory logs when its batches began and ended. Of two
+//! overlapping batches, one that lies within the other is narrower, and changes that both saw are
+//! attributed to it. If neither lies within the other, the changes are attributed to neither.
 
 use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
@@ -13,12 +14,12 @@ use windlass_workspace::{SnapshotBatch, SnapshotId};
 
 use crate::garbage::list_change_logs;
 
-/// Batches of all other sessions in one directory.
+/// The batches of all other sessions in one directory.
 #[derive(Debug, Default)]
 pub(crate) struct ForeignBatches(Vec<SnapshotSpan>);
 
 impl ForeignBatches {
-    /// Reads the lists of sessions that were written since the first of these spans began. Blocks.
+    /// Reads the change logs of sessions written since the first of these spans began. Blocks.
     pub(crate) fn read(store: &Path, own: &[&SnapshotSpan]) -> Self {
         let Some(begun) = own.iter().filter_map(|span| span.begun).min() else {
             return Self::default();
@@ -33,16 +34,16 @@ impl ForeignBatches {
         let mut foreign = Vec::new();
         for log in list_change_logs(store).into_iter().filter(|log| is_recent(log)) {
             let opened = SnapshotStore::open(&log, Durability::Written, SnapshotLimits::default());
-            // A session that cannot be read claims nothing.
+            // An unreadable log excludes nothing.
             foreign.extend(opened.map(|kept| kept.spans()).unwrap_or_default());
         }
-        // The session's own list is among them, and a fork of it begins with the same.
+        // The session's own log is among them, and a fork's log begins with the same spans.
         foreign.retain(|span| own.iter().all(|known| *known != span));
         foreign.retain(|span| own.iter().any(|known| is_same_root(&known.root, &span.root)));
         Self(foreign)
     }
 
-    /// A batch of ours with those beside it.
+    /// A batch of ours with the overlapping ones of others.
     pub(crate) fn build_batch(
         &self,
         span: &SnapshotSpan,
@@ -56,7 +57,7 @@ impl ForeignBatches {
     }
 }
 
-/// Did this batch of another session run beside ours, and not around it?
+/// Whether this batch of another session overlaps ours and does not enclose it.
 fn takes_from(other: &SnapshotSpan, own: &SnapshotSpan) -> bool {
     let (Some(begun), Some(other_begun)) = (own.begun, other.begun) else { return false };
     let ended = own.ended.unwrap_or(u64::MAX);
@@ -109,7 +110,7 @@ mod tests {
         }
         let unknown = SnapshotSpan { begun: None, ..span(1, 2) };
         assert!(!takes_from(&span(120, 150), &unknown) && !takes_from(&unknown, &own));
-        // One that was cut off ends with the next look.
+        // A span without an end lasts until the next look.
         assert!(takes_from(&span(120, 150), &span(100, 0)));
     }
 }

@@ -1,8 +1,8 @@
-//! Which sessions need what is in a store of snapshots, and giving up what none needs any more.
+//! Tracks which sessions need a snapshot store, and removes what none needs any more.
 //!
-//! Every session that takes snapshots names its list of them in the store. A session whose list is gone
-//! was deleted. Near its bound the store gives up the snapshots of sessions that have ended, the one
-//! written longest ago first; never those of a session that is open.
+//! Every session that takes snapshots registers its change log in the store. A session whose log is
+//! gone was deleted. Near its size limit the store drops the snapshots of ended sessions, least
+//! recently written first; never those of an open session.
 
 use std::fs;
 use std::io::{self, Write};
@@ -14,7 +14,7 @@ use windlass_journal::session_catalogue::is_being_written;
 use windlass_journal::{Durability, SessionTrash, SnapshotLimits, SnapshotStore};
 use windlass_workspace::{SnapshotId, Workspace, WorkspaceError};
 
-/// Says that this session needs the store.
+/// Registers a session as a user of the store.
 pub(super) fn register_session(store: &Path, change_log: &Path) -> io::Result<()> {
     let _lock = lock_list(store)?;
     if read_registered(store).iter().any(|known| known == change_log) {
@@ -28,27 +28,27 @@ pub(super) fn register_session(store: &Path, change_log: &Path) -> io::Result<()
     file.write_all(format!("{text}\n").as_bytes())
 }
 
-/// How much a store may hold, and for how long.
+/// Limits on the size and age of snapshots.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct GarbageBounds {
     pub(super) bytes_max: u64,
     pub(super) age_max: Option<Duration>,
 }
 
-/// The lists of all sessions that need the store, in the trash or not.
+/// The change logs of all registered sessions, including those in the trash.
 pub(super) fn list_change_logs(store: &Path) -> Vec<PathBuf> {
     read_registered(store).iter().filter_map(|path| find_folder(path)).collect()
 }
 
-/// Does another session work in the same directory at the moment?
+/// Whether another session is currently open in the same directory.
 pub(super) fn has_other_writer(store: &Path, own: &Path) -> bool {
     let registered = read_registered(store);
     let mut others = registered.iter().filter(|path| path.as_path() != own);
     others.any(|path| is_being_written(&path.with_extension("jsonl")))
 }
 
-/// Gives up what no session needs, if some is gone or too old, or the store is near its bound. Returns
-/// the bytes that became free.
+/// Removes what no session needs, if a session is gone or too old, or the store is near its limit.
+/// Returns the bytes freed.
 pub(super) fn collect_garbage(
     workspace: &mut Workspace,
     store: &Path,
@@ -73,12 +73,12 @@ pub(super) fn collect_garbage(
     }
     let is_kept = |path: &PathBuf| kept.iter().any(|session| session.change_log == *path);
     let dropped: Vec<PathBuf> = registered.into_iter().filter(|path| !is_kept(path)).collect();
-    // If this fails, the same is found and done again.
+    // If this fails, the next collection finds and drops them again.
     let _ = unregister_sessions(store, &dropped);
     Ok(freed)
 }
 
-/// Takes these off the list, and none that another process has added since it was read.
+/// Removes these sessions from the list, keeping those that other processes have added meanwhile.
 fn unregister_sessions(store: &Path, dropped: &[PathBuf]) -> io::Result<()> {
     let _lock = lock_list(store)?;
     let kept = read_registered(store).into_iter().filter(|path| !dropped.contains(path));
@@ -88,7 +88,7 @@ fn unregister_sessions(store: &Path, dropped: &[PathBuf]) -> io::Result<()> {
     fs::rename(&temporary, list_path(store))
 }
 
-/// Held while the list changes, for the moment that takes.
+/// Held only while the list is changed.
 fn lock_list(store: &Path) -> io::Result<fs::File> {
     let mut options = fs::OpenOptions::new();
     let file = options.create(true).append(true).mode(0o600).open(store.join("sessions-lock"))?;
@@ -103,7 +103,7 @@ fn lock_list(store: &Path) -> io::Result<fs::File> {
 }
 
 const LOCK_PAUSE: Duration = Duration::from_millis(5);
-/// Together two seconds: a process that was stopped must not stop others.
+/// With the pause, two seconds: a suspended process must not block others.
 const LOCK_TRIES: usize = 400;
 
 struct RegisteredSession {
@@ -113,7 +113,7 @@ struct RegisteredSession {
 }
 
 impl RegisteredSession {
-    /// `None` if it is gone for good.
+    /// `None` if it was deleted, from the trash too.
     fn read(change_log: &Path) -> Option<Self> {
         let folder = find_folder(change_log)?;
         let written = folder.join("log").metadata().ok()?.modified().ok()?;
@@ -129,13 +129,14 @@ impl RegisteredSession {
         age_max.is_some_and(|max| age.is_some_and(|age| age > max))
     }
 
-    /// Nobody works in it, and it is not the one that asks.
+    /// Whether it is neither open nor the calling session.
     fn is_over(&self, own: &Path) -> bool {
         self.change_log != own && !is_being_written(&self.change_log.with_extension("jsonl"))
     }
 }
 
-/// Where the list is: in its place, or in the trash, from which a session may come back.
+/// The folder of the change log: in its place, or in the trash, from which a session may be
+/// restored.
 fn find_folder(change_log: &Path) -> Option<PathBuf> {
     let in_trash = || {
         let sessions = change_log.parent()?.parent()?;
@@ -146,14 +147,14 @@ fn find_folder(change_log: &Path) -> Option<PathBuf> {
     Some(change_log.to_owned()).filter(is_there).or_else(in_trash).filter(is_there)
 }
 
-/// Removes stores whose sessions are all gone, of directories in which nobody works any more. Returns
-/// how many. Blocks.
+/// Removes stores that are not in use and whose sessions were all deleted. Returns their number.
+/// Blocks.
 pub fn remove_unused_stores(stores: &Path) -> usize {
     let Ok(entries) = fs::read_dir(stores) else { return 0 };
     let is_unused = |store: &PathBuf| {
         let registered = read_registered(store);
         match registered.is_empty() {
-            // Just made, or left by a process that was killed before it wrote its name down.
+            // Either new, or left by a process killed before it registered.
             true => is_older_than_a_day(store),
             false => registered.iter().all(|path| find_folder(path).is_none()),
         }

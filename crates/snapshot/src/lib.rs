@@ -1,6 +1,6 @@
-//! The snapshots of a working directory that sessions share: opened when first needed, compared, shown as
-//! differences, copied, packed, and given up when no session needs them. When one is taken is decided by
-//! the driver.
+//! The snapshots of a working directory that its sessions share: opened on first use, compared,
+//! rendered as diffs, copied, packed, and removed when no session needs them. The driver decides
+//! when to take one.
 
 pub mod change_summary;
 mod foreign_batches;
@@ -23,17 +23,17 @@ pub use span_changes::{FileDifference, HeldContent, visit_span_changes};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Where snapshots are kept, and what may be in them.
+/// Where snapshots are stored, and their limits.
 #[derive(Clone, Debug, Default)]
 pub struct SnapshotConfig {
-    /// A folder for one working directory; sessions there share it.
+    /// The store folder of one working directory, shared by all sessions there.
     pub store: PathBuf,
-    /// The user's home, which is never kept as a whole.
+    /// The user's home, of which no snapshots are taken.
     pub home: Option<PathBuf>,
-    /// The most bytes the folder may take. [default: 2 GiB]
+    /// Size limit of the store in bytes. [default: 2 GiB]
     pub store_bytes_max: Option<u64>,
-    /// How long snapshots of a session that has ended are kept. [default: as long as the session]
+    /// How long snapshots of an ended session are kept. [default: as long as the session]
     pub age_max: Option<Duration>,
-    /// The directory is an overlay of the one that the store is for: a trial.
+    /// The directory is an overlay, for a trial, of the one the store belongs to.
     pub is_overlay: bool,
 }

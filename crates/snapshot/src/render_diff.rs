@@ -1,18 +1,18 @@
-//! Differences of files as text: a unified diff with a line of its own before each file.
+//! Renders file differences as unified diffs, each with a heading.
 
 pub use windlass_text_diff::ChangedLineCounts;
 use windlass_text_diff::TextDifference;
 
 use crate::{FileDifference, HeldContent};
 
-/// The lines of one file that came and went. `None` for what is no text or not kept.
+/// Counts inserted and deleted lines. `None` if a side is not text or not stored.
 #[must_use]
 pub fn count_differences(file: &FileDifference) -> Option<ChangedLineCounts> {
     let (old, new) = to_text(&file.before).zip(to_text(&file.after))?;
     Some(TextDifference::of_lines(&old, &new).count_changes())
 }
 
-/// The unified diff of one file. `None` for what is no text or not kept.
+/// The unified diff of one file. `None` if a side is not text or not stored.
 #[must_use]
 pub fn render_difference(file: &FileDifference) -> Option<String> {
     let FileDifference { path, before, after, .. } = file;
@@ -26,7 +26,7 @@ pub fn render_difference(file: &FileDifference) -> Option<String> {
     Some(TextDifference::of_lines(&old, &new).to_unified(&from, &to, 3))
 }
 
-/// All of them, each with a line that says what became of the file.
+/// Renders all files, each with a heading that says what kind of change it is.
 #[must_use]
 pub fn render_differences(files: &[FileDifference]) -> String {
     let mut text = String::new();
@@ -51,7 +51,7 @@ fn render_heading(file: &FileDifference) -> String {
     format!("diff {} ({}, {counts})\n{mode}", file.path, file.kind.name())
 }
 
-/// A file as text; nothing is empty text. `None` for what is no text.
+/// Content as text; an absent file is empty. `None` for content that is not text or too large.
 fn to_text(held: &HeldContent) -> Option<String> {
     match held {
         HeldContent::Nothing => Some(String::new()),

@@ -1,7 +1,7 @@
-//! The snapshots of one working directory, opened when they are first needed.
+//! The snapshots of one working directory, opened on first use.
 //!
-//! What is hidden from the documentation is for the driver alone, which hands this type to programs that
-//! embed it.
+//! Methods hidden from the documentation are for the driver only, which passes this type to
+//! embedding programs.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -14,15 +14,15 @@ use windlass_workspace::{
 use crate::SnapshotConfig;
 use crate::garbage::{GarbageBounds, collect_garbage, has_other_writer, register_session};
 
-/// Used by the thread that looks and by a rewind.
+/// Shared by the thread that takes snapshots and by a rewind.
 #[derive(Debug)]
 pub struct SharedWorkspace {
     root: PathBuf,
     config: SnapshotConfig,
-    /// Files that hold one of our own keys are not kept.
+    /// Files that contain one of these secrets are not stored.
     secrets: Secrets,
     slot: Mutex<WorkspaceSlot>,
-    /// Further directories of the same session.
+    /// Additional directories of the same session.
     added: Vec<Self>,
 }
 
@@ -30,12 +30,12 @@ pub struct SharedWorkspace {
 enum WorkspaceSlot {
     Unopened,
     Open(Box<Workspace>),
-    /// It cannot be had; that was told.
+    /// Cannot be opened or used; the error was reported once.
     Refused,
 }
 
 impl SharedWorkspace {
-    /// Snapshots of this directory.
+    /// The snapshots of this directory, opened on first use.
     #[must_use]
     pub fn new(root: &Path, config: SnapshotConfig) -> Self {
         Self {
@@ -47,7 +47,7 @@ impl SharedWorkspace {
         }
     }
 
-    /// With snapshots of further directories, whose files are called by their absolute paths.
+    /// Adds a further directory, whose files are named by absolute paths.
     #[must_use]
     pub fn with_added(mut self, root: &Path, config: SnapshotConfig) -> Self {
         let added = Self::new(root, config).with_secrets(self.secrets.clone());
@@ -60,13 +60,13 @@ impl SharedWorkspace {
         Self { secrets, ..self }
     }
 
-    /// This directory, then those that were added.
+    /// This directory, then the added ones.
     #[doc(hidden)]
     pub fn members(&self) -> impl Iterator<Item = &Self> {
         std::iter::once(self).chain(&self.added)
     }
 
-    /// How a file of one of the members is called for people.
+    /// A file's name for display: relative in the main directory, else absolute.
     #[doc(hidden)]
     pub fn name_file(&self, member: &Self, path: &RelativePath) -> String {
         match member.root == self.root {
@@ -75,12 +75,12 @@ impl SharedWorkspace {
         }
     }
 
-    /// Bytes that the snapshots of the directory take on the disk, and how many contents they hold.
-    /// Blocks.
+    /// Disk space of the snapshots in bytes, and the number of stored contents, for all
+    /// directories. Blocks.
     ///
     /// # Errors
     ///
-    /// When they cannot be read, in words.
+    /// When they cannot be read, as a message for the user.
     pub fn measure(&self) -> Result<(u64, u64), String> {
         let mut sum = (0, 0);
         for member in self.members() {
@@ -92,7 +92,7 @@ impl SharedWorkspace {
         Ok(sum)
     }
 
-    /// The directory without links on the way, as restored files are called.
+    /// The directory without symlinks, by which restored files are named.
     #[doc(hidden)]
     pub fn resolved_root(&self) -> PathBuf {
         self.root.canonicalize().unwrap_or_else(|_| self.root.clone())
@@ -113,7 +113,8 @@ impl SharedWorkspace {
         &self.root
     }
 
-    /// Does something with the workspace. Blocks. `None` where that was refused before.
+    /// Runs `work` on the workspace, opening it first if needed. Blocks. `None` if it was refused
+    /// before.
     #[doc(hidden)]
     pub fn run<T>(
         &self,
@@ -147,7 +148,7 @@ impl SharedWorkspace {
         Workspace::open(&self.root, &self.config.store, options)
     }
 
-    /// A session says its bound; commands about sessions keep to the last one that was said.
+    /// The configured limit, else the last one that a session has stored, else the default.
     fn store_bytes_max(&self) -> u64 {
         let said = || std::fs::read_to_string(self.bound_path()).ok()?.trim().parse().ok();
         let usual = WorkspaceLimits::default().store_bytes;
@@ -158,14 +159,14 @@ impl SharedWorkspace {
         self.config.store.join("bytes-max")
     }
 
-    /// Says that this session needs the snapshots, and gives up those that no session needs. Returns
-    /// whether another session works in the directory at the moment. Blocks.
+    /// Registers this session as a user of the snapshots, and removes those that no session needs.
+    /// Returns whether another session is open in the directory. Blocks.
     #[doc(hidden)]
     pub fn register(&self, change_log: &Path) -> Result<bool, WorkspaceError> {
         let (store, bytes_max) = (&self.config.store, self.store_bytes_max());
         self.run(|workspace| {
             if let Some(said) = self.config.store_bytes_max {
-                // Where it cannot be written, others keep to the usual bound.
+                // On failure, others use the default limit.
                 let _ = std::fs::write(self.bound_path(), said.to_string());
             }
             let failed = |error| WorkspaceError::Disk { what: "write", path: store.clone(), error };
@@ -181,7 +182,7 @@ impl SharedWorkspace {
     }
 }
 
-/// Will the next look fail for the same reason?
+/// Whether the next look would fail for the same reason.
 fn is_lasting(error: &WorkspaceError) -> bool {
     matches!(error, WorkspaceError::TooManyPaths(_) | WorkspaceError::TooSlow(_))
 }

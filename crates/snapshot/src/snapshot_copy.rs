@@ -1,4 +1,4 @@
-//! The files of one moment in another folder.
+//! Copies the files of a snapshot to another folder.
 
 use std::path::Path;
 
@@ -6,14 +6,14 @@ use windlass_workspace::{CancelFlag, CopyReport, LookDepth, SnapshotId};
 
 use crate::SharedWorkspace;
 
-/// What was copied.
+/// The result of a copy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SnapshotCopy {
-    /// Files that were written.
+    /// Number of files written.
     pub files: u64,
-    /// Their bytes.
+    /// Their total size in bytes.
     pub bytes: u64,
-    /// What the original has and the copy has not, for people.
+    /// Paths that the copy lacks, for display.
     pub missing: Vec<String>,
 }
 
@@ -24,11 +24,12 @@ impl SnapshotCopy {
     }
 }
 
-/// Writes the files of a snapshot, or as they are now, to a new or an empty folder. Blocks.
+/// Copies a snapshot, or with `None` the current files, to a new or empty folder. Blocks.
 ///
 /// # Errors
 ///
-/// When the snapshot is not kept or the folder cannot be written, in words.
+/// When the snapshot is not in the store or the folder cannot be written, as a message for the
+/// user.
 pub fn copy_snapshot(
     shared: &SharedWorkspace,
     snapshot: Option<&str>,

@@ -1,4 +1,4 @@
-//! The files of a working directory as one stream, and back.
+//! Packs the files of a working directory into one stream, and unpacks it.
 
 use std::io::{Read, Write};
 use std::path::Path;
@@ -7,11 +7,12 @@ use windlass_workspace::{CancelFlag, LookDepth, PackOptions};
 
 use crate::{SharedWorkspace, SnapshotCopy};
 
-/// Writes the files as they are now. Ignored files and git's own state stay. Blocks.
+/// Packs the current files, without ignored files and git's own state. Returns the number of
+/// contents. Blocks.
 ///
 /// # Errors
 ///
-/// When the directory is not kept as a whole or the disk refuses, in words.
+/// When no snapshot of the directory can be taken or writing fails, as a message for the user.
 pub fn pack_workspace(shared: &SharedWorkspace, out: &mut dyn Write) -> Result<u64, String> {
     let packed = shared.run(|workspace| {
         let now = workspace.look(LookDepth::Quick, &CancelFlag::new())?.id;
@@ -21,12 +22,12 @@ pub fn pack_workspace(shared: &SharedWorkspace, out: &mut dyn Write) -> Result<u
     Ok(report.ok_or("no snapshots are kept of this directory")?.contents)
 }
 
-/// Takes a stream of [`pack_workspace`], whole or not at all, and writes its files to a new or an empty
-/// folder outside the directory of this workspace. Blocks.
+/// Unpacks a stream of [`pack_workspace`] into a new or empty folder outside the directory of this
+/// workspace. An invalid stream changes nothing. Blocks.
 ///
 /// # Errors
 ///
-/// When the stream is not what was packed or the disk refuses, in words.
+/// When the stream is invalid or writing fails, as a message for the user.
 pub fn unpack_workspace(
     shared: &SharedWorkspace,
     from: &mut dyn Read,

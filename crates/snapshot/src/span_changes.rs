@@ -1,5 +1,5 @@
-//! What calls did to files: the differences between the snapshots around them, and nothing that
-//! happened in between.
+//! File changes made by calls: the differences between the snapshots around them, without changes
+//! made between spans.
 
 use std::collections::BTreeMap;
 
@@ -14,38 +14,38 @@ use crate::SharedWorkspace;
 use crate::change_summary::classify_change;
 use crate::foreign_batches::ForeignBatches;
 
-/// One file that calls changed, with what it held.
+/// One file that calls changed, with its contents before and after.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileDifference {
-    /// Where it is, below the working directory, for people.
+    /// Path for display: relative to the working directory, absolute in added directories.
     pub path: String,
-    /// What became of it.
+    /// Whether it was created, modified or deleted.
     pub kind: ChangeKind,
-    /// What it held before.
+    /// Its content before.
     pub before: HeldContent,
-    /// What it held after.
+    /// Its content after.
     pub after: HeldContent,
 }
 
-/// What a path held at one moment.
+/// The content of a path at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HeldContent {
-    /// Nothing was there, or a folder.
+    /// Nothing, or a folder.
     Nothing,
-    /// A file with these bytes and the bits of its mode.
+    /// A file's bytes and mode bits.
     File(Vec<u8>, u32),
-    /// A link to there.
+    /// A symlink's target.
     Link(Vec<u8>),
-    /// Something whose bytes were not kept.
+    /// Content that is not stored.
     NotKept,
 }
 
-/// Calls back for every file that these spans changed, by path. Spans of another directory are left
-/// out. Blocks.
+/// Calls `visit` for every file that these spans changed, in the order of paths. Spans of other
+/// directories are ignored. Blocks.
 ///
 /// # Errors
 ///
-/// When the snapshots cannot be read, in words.
+/// When the snapshots cannot be read, as a message for the user.
 pub fn visit_span_changes(
     shared: &SharedWorkspace,
     spans: &[SnapshotSpan],
@@ -75,7 +75,7 @@ pub fn visit_span_changes(
 
 type ChangedPaths = BTreeMap<RelativePath, (PathImage, PathImage)>;
 
-/// For each path what was there before the first span that changed it, and after the last.
+/// For each path, its image before the first span that changed it and after the last.
 fn combine_changes(
     workspace: &mut Workspace,
     shared: &SharedWorkspace,
@@ -92,7 +92,7 @@ fn combine_changes(
     Ok(combined)
 }
 
-/// What one span changed, without what other sessions did meanwhile. Blocks.
+/// The changes of one span, without those of other sessions meanwhile. Blocks.
 pub fn list_span_changes(
     shared: &SharedWorkspace,
     span: &SnapshotSpan,
@@ -107,8 +107,8 @@ pub fn list_span_changes(
     Ok(changes.unwrap_or_default())
 }
 
-/// The batch of each span, with what other sessions did meanwhile. One whose process died has no end: the
-/// next look is its end.
+/// The batch of each span, with overlapping ones of other sessions. A span whose process died has
+/// no end: the next snapshot is used as its end.
 pub fn list_batches(
     workspace: &mut Workspace,
     shared: &SharedWorkspace,

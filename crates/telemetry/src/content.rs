@@ -1,18 +1,19 @@
-//! What people and models said: sent only where the user asked for it, and never without a bound.
+//! Prompts, responses and tool content: sent only if the user enabled it, and always with a length
+//! limit.
 
 use windlass_host::environment::{self, EnvLookup};
 use windlass_tool::Secrets;
 
-/// What may be sent of contents. All off unless asked for.
+/// Which content may be sent. Everything is off by default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ContentSwitches {
     pub prompts: bool,
     pub responses: bool,
-    /// Names of tools, files and agents, and what commands say.
+    /// Names of tools, files and agents, commands, and error messages.
     pub tool_details: bool,
-    /// What tools were given and what they returned.
+    /// Inputs and outputs of tools.
     pub tool_content: bool,
-    /// UTF-16 units of one text, the mark of a cut included.
+    /// Limit of one text in UTF-16 units, including the truncation mark.
     pub length_max: usize,
 }
 
@@ -38,13 +39,13 @@ impl ContentSwitches {
         }
     }
 
-    /// The text, if its switch is on.
+    /// The redacted text if `is_on`, else a placeholder.
     pub(crate) fn reveal(&self, is_on: bool, text: &str, secrets: &Secrets) -> String {
         if is_on { redact_and_cut(text, self.length_max, secrets) } else { REDACTED.to_owned() }
     }
 }
 
-/// The lowest of the limits counts.
+/// The smallest of the configured limits applies.
 fn read_length(lookup: &impl EnvLookup) -> usize {
     let read = |name: &str| {
         let text = environment::read_variable(lookup, name).ok().flatten()?;
@@ -59,15 +60,15 @@ fn read_length(lookup: &impl EnvLookup) -> usize {
     general.iter().filter_map(|name| read(name)).fold(own, usize::min).min(LENGTH_MAX)
 }
 
-/// Without the keys of the session, and then at most so many UTF-16 units: half a key would not be found
-/// any more.
+/// Removes the session's secrets, then cuts to a number of UTF-16 units. In this order, because
+/// half a key would not be recognised.
 pub(crate) fn redact_and_cut(text: &str, length_max: usize, secrets: &Secrets) -> String {
     cut(&secrets.redact(text), length_max)
 }
 
-/// What was cut ends with a mark.
+/// Cuts a text and appends a mark.
 fn cut(text: &str, length_max: usize) -> String {
-    // A unit is at least a byte, so most texts need no counting.
+    // Each UTF-16 unit takes at least a byte, so most texts need no counting.
     if text.len() <= length_max || text.encode_utf16().count() <= length_max {
         return text.to_owned();
     }
@@ -87,7 +88,7 @@ const RAW_BODIES: &str = "OTEL_LOG_RAW_API_BODIES";
 pub(crate) const REDACTED: &str = "<REDACTED>";
 const CUT_MARK: &str = "[TRUNCATED]";
 const LENGTH_DEFAULT: usize = 61_440;
-/// Whatever is asked for, the queue has a bound too.
+/// Upper limit of any configured length, because the queue is bounded too.
 const LENGTH_MAX: usize = 1 << 20;
 
 #[cfg(test)]
@@ -97,7 +98,7 @@ mod tests {
     #[test]
     fn a_cut_counts_utf16_units_and_its_own_mark() {
         assert_eq!(cut("short", 5), "short");
-        // Ten units of five characters: nothing is cut although it has twenty bytes.
+        // Ten units in five characters: not cut, although it has twenty bytes.
         assert_eq!(cut("😀😀😀😀😀", 10), "😀😀😀😀😀");
         let long = cut(&"😀".repeat(20), 20);
         assert_eq!(long, format!("{}[TRUNCATED]", "😀".repeat(4)));

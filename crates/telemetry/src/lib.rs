@@ -1,9 +1,9 @@
-//! Metrics, events and spans of sessions, sent to a collector that the user names.
+//! Metrics, events and spans of sessions, sent to a collector that the user configures.
 //!
-//! [`observer`] watches sessions; `tracker` turns what they do into records; `queue` holds them within a
-//! bound; `exporter` sends them from a thread of its own; `wire` writes them as OTLP. Names and variables
-//! are those of the reference CLI, so that its charts keep working. When telemetry is off, nothing of this
-//! runs.
+//! [`observer`] observes sessions; `tracker` turns observations into records; `queue` is bounded;
+//! `exporter` sends records on its own thread; `wire` encodes them as OTLP. Names and variables are
+//! those of the reference CLI, so that its dashboards keep working. When telemetry is off, none of
+//! this runs.
 
 pub mod config;
 pub mod content;

@@ -1,21 +1,21 @@
-//! Counters by their attributes: what was counted since the last report, and since the start.
+//! Counters by attributes: the counts since the last report and since the start.
 
 use std::collections::BTreeMap;
 
 use crate::names::{METRICS, MetricName};
 use crate::record::{AttributeValue, Attributes, MetricIncrement};
 
-/// What a reported value counts from.
+/// What a reported value is relative to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Temporality {
-    /// From the last report.
+    /// The last report.
     #[default]
     Delta,
-    /// From the start of the process.
+    /// The start of the process.
     Cumulative,
 }
 
-/// One value of one counter.
+/// One value of a counter; `start` and `end` in nanoseconds since 1970.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MetricPoint {
     pub attributes: Attributes,
@@ -24,13 +24,12 @@ pub struct MetricPoint {
     pub value: f64,
 }
 
-/// Every counter of the process.
 #[derive(Debug)]
 pub struct MetricTable {
     series: BTreeMap<(&'static str, String), MetricSeries>,
     started: u64,
     reported: u64,
-    /// Increments that would have been one series too many.
+    /// Increments dropped because of the limit on series.
     lost: u64,
 }
 
@@ -63,13 +62,13 @@ impl MetricTable {
         series.total += increment.amount;
     }
 
-    /// How many increments were lost because there were too many series.
+    /// Increments dropped because there were too many series.
     #[must_use]
     pub fn lost(&self) -> u64 {
         self.lost
     }
 
-    /// What has changed since the last report, which this is from now on.
+    /// The counters that changed since the last report; starts a new report.
     pub fn take_points(
         &mut self,
         temporality: Temporality,
@@ -97,13 +96,13 @@ impl MetricTable {
         report
     }
 
-    /// Is there anything to report?
+    /// Whether there is anything to report.
     #[must_use]
     pub fn has_changed(&self) -> bool {
         self.series.values().any(|series| series.since_report > 0.0)
     }
 
-    /// Totals since the start, for one counter.
+    /// Totals of one counter since the start, by attributes.
     pub(crate) fn totals(&self, metric: &MetricName) -> impl Iterator<Item = (&Attributes, f64)> {
         let name = metric.name;
         let own = self.series.iter().filter(move |((own, _), _)| *own == name);
@@ -111,7 +110,7 @@ impl MetricTable {
     }
 }
 
-/// Attributes as one text that differs when they do.
+/// A text that is different for different attributes.
 fn render_key(attributes: &Attributes) -> String {
     let mut key = String::new();
     for (name, value) in &attributes.0 {
@@ -130,7 +129,7 @@ fn render_key(attributes: &Attributes) -> String {
     key
 }
 
-/// Series of one process; more would be a mistake in an attribute.
+/// Limit on series; more would be an error in an attribute.
 const SERIES_MAX: usize = 2_000;
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! Every name that leaves this crate as a metric, an event or a span, as charts of the reference CLI know
-//! them. `docs/telemetry.md` lists the same, and a test compares the two.
+//! The names of all metrics, events and spans this crate sends, which dashboards of the reference
+//! CLI know. `docs/telemetry.md` lists the same, and a test compares the two.
 
 /// A counter.
 #[derive(Debug, PartialEq, Eq)]
@@ -14,7 +14,6 @@ macro_rules! metrics {
         $(pub static $constant: MetricName =
             MetricName { name: $name, unit: $unit, description: $description };)*
 
-        /// All of them.
         pub static METRICS: &[&MetricName] = &[$(&$constant),*];
     };
 }
@@ -34,7 +33,6 @@ macro_rules! names {
     ($list:ident: $($constant:ident = $name:literal;)*) => {
         $(pub const $constant: &str = $name;)*
 
-        /// All of them.
         pub static $list: &[&str] = &[$($constant),*];
     };
 }
@@ -64,13 +62,13 @@ names! { SPANS:
     EXECUTION_SPAN = "claude_code.tool.execution";
 }
 
-/// Events inside spans.
+/// Names of events inside spans.
 pub const REQUEST_ATTEMPT: &str = "gen_ai.request.attempt";
 pub const TOOL_OUTPUT: &str = "tool.output";
 
 pub const SCOPE: &str = "com.anthropic.claude_code";
 pub const SERVICE: &str = "claude-code";
-/// What `event.name` leaves out.
+/// The prefix that `event.name` omits.
 pub const PREFIX: &str = "claude_code.";
-/// The conventions that `gen_ai.*` follows.
+/// The version of the semantic conventions that `gen_ai.*` follows.
 pub const SCHEMA_URL: &str = "https://opentelemetry.io/schemas/1.41.0";

@@ -1,4 +1,4 @@
-//! Observes sessions and hands what there is to say to the exporter.
+//! Observes sessions and passes records to the exporter.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,7 +20,7 @@ use crate::record::TelemetryRecord;
 use crate::trace_parent::format_traceparent;
 use crate::tracker::SessionTracker;
 
-/// Telemetry of one process, switched on.
+/// The telemetry of one process, when it is on.
 pub struct TelemetryObserver {
     config: Arc<TelemetryConfig>,
     tracker: Mutex<SessionTracker>,
@@ -30,10 +30,10 @@ pub struct TelemetryObserver {
 }
 
 impl TelemetryObserver {
-    /// Starts the exporter.
+    /// Starts the exporter's thread.
     ///
     /// # Errors
-    /// When the system gives no thread.
+    /// If the thread cannot be started.
     pub fn start(config: TelemetryConfig) -> std::io::Result<Self> {
         let config = Arc::new(config);
         let (records, receiver, level) = record_queue();
@@ -72,7 +72,8 @@ impl SessionObserver for TelemetryObserver {
         }
         let is_over = matches!(observation, Observation::Notice(Notice::RunEnded(_)));
         if is_over && self.config.process.is_single_run && session.started_by.is_none() {
-            // The result is known: sending overlaps with the last writes. A full queue is being sent.
+            // Flushing overlaps with the session's last writes. A full queue means that a flush is
+            // pending.
             let _ = self.flushes.try_send(None);
         }
     }
@@ -126,5 +127,5 @@ fn unix_nanos() -> u64 {
     u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// Flushes that may wait; one sends everything.
+/// Limit on pending flushes; each one sends everything.
 const FLUSHES_MAX: usize = 16;

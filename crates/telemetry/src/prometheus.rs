@@ -1,4 +1,4 @@
-//! The same counters as text, in the form that a Prometheus server collects.
+//! Renders the counters in Prometheus text format.
 
 use std::fmt::Write;
 
@@ -6,7 +6,8 @@ use crate::metric_table::MetricTable;
 use crate::names::METRICS;
 use crate::record::{AttributeValue, Attributes};
 
-/// Totals since the start of the process, each with these attributes besides. Dots become underscores, as the conventions say.
+/// Renders totals since the start of the process, with `common` attributes added. Dots in names
+/// become underscores, as OpenTelemetry's conventions require.
 pub(crate) fn render_prometheus(table: &MetricTable, common: &Attributes) -> String {
     let mut text = String::new();
     for metric in METRICS {
@@ -15,7 +16,7 @@ pub(crate) fn render_prometheus(table: &MetricTable, common: &Attributes) -> Str
             "s" => "_seconds".to_owned(),
             unit => format!("_{}", to_name(unit)),
         };
-        // A name that ends with its unit already does not say it twice.
+        // The unit is not appended to a name that already ends with it.
         let base = to_name(metric.name);
         let base = base.strip_suffix("_total").unwrap_or(&base);
         let base = if base.ends_with(&unit) { base.to_owned() } else { format!("{base}{unit}") };

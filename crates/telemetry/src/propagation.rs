@@ -1,6 +1,7 @@
-//! Whom a trace context may be told.
+//! Decides which servers receive the trace context.
 
-/// Is it a provider's own address? Another gateway is not told, unless the user says so.
+/// Whether this is a provider's own address. Other gateways get no trace context unless the user
+/// enables it.
 #[must_use]
 pub(crate) fn is_vendor(base_url: &str) -> bool {
     let rest = base_url.split_once("://").map_or(base_url, |(_, rest)| rest);

@@ -1,5 +1,5 @@
-//! The one queue between sessions and the exporter. Putting something in never waits: what does not fit is
-//! dropped and counted.
+//! The bounded queue between sessions and the exporter. Pushing never blocks: records that do not
+//! fit are dropped and counted.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -27,7 +27,7 @@ pub(crate) struct QueueLevel {
 }
 
 impl QueueLevel {
-    /// Records that were given up, for whatever reason.
+    /// Counts records that were given up for any reason.
     pub(crate) fn add_dropped(&self, count: u64) {
         self.dropped.fetch_add(count, Ordering::Relaxed);
     }
@@ -76,9 +76,9 @@ impl RecordReceiver {
     }
 }
 
-/// Records that may wait.
+/// Limit on queued records.
 const RECORDS_MAX: usize = 4_096;
-/// Bytes that may wait.
+/// Limit on bytes of queued records.
 const BYTES_MAX: usize = 8 << 20;
 
 #[cfg(test)]

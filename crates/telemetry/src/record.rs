@@ -1,4 +1,4 @@
-//! What is sent, before it has the form of a wire.
+//! Records to send, independent of their encoding.
 
 use std::borrow::Cow;
 
@@ -38,7 +38,7 @@ impl Attributes {
         self.with(name, AttributeValue::Flag(value))
     }
 
-    /// A count; one that no wire can hold is the largest one.
+    /// A count, capped at `i64::MAX`.
     #[must_use]
     pub fn count(self, name: &'static str, value: u64) -> Self {
         self.with(name, AttributeValue::Int(i64::try_from(value).unwrap_or(i64::MAX)))
@@ -94,7 +94,7 @@ fn redact_text(text: &mut String, secrets: &Secrets) {
     }
 }
 
-/// A span's place: never all zero.
+/// Ids of a trace and a span, neither all zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SpanContext {
     pub trace: [u8; 16],
@@ -112,7 +112,7 @@ pub enum SpanKind {
 pub struct SpanRecord {
     pub context: SpanContext,
     pub parent: Option<[u8; 8]>,
-    /// What other systems added to the trace.
+    /// The W3C `tracestate` of the parent.
     pub trace_state: Option<String>,
     pub name: &'static str,
     pub kind: SpanKind,
@@ -121,7 +121,7 @@ pub struct SpanRecord {
     pub end: u64,
     pub attributes: Attributes,
     pub events: Vec<SpanEvent>,
-    /// Why it failed. Only some spans say so.
+    /// Why it failed. Only set for some spans.
     pub error: Option<String>,
 }
 
@@ -132,17 +132,16 @@ pub struct SpanEvent {
     pub attributes: Attributes,
 }
 
-/// A log record with the name of an event.
+/// A log record that represents an event.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EventRecord {
-    /// With its prefix.
+    /// Including [`names::PREFIX`](crate::names::PREFIX).
     pub name: &'static str,
     pub time: u64,
     pub attributes: Attributes,
     pub context: Option<SpanContext>,
 }
 
-/// A counter goes up.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MetricIncrement {
     pub metric: &'static MetricName,
@@ -150,7 +149,6 @@ pub struct MetricIncrement {
     pub attributes: Attributes,
 }
 
-/// One thing on its way to a collector.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TelemetryRecord {
     Span(Box<SpanRecord>),
@@ -159,7 +157,7 @@ pub enum TelemetryRecord {
 }
 
 impl TelemetryRecord {
-    /// Takes out keys of the session. Called before anything is queued.
+    /// Removes the session's secrets. Called before a record is queued.
     pub(crate) fn redact(&mut self, secrets: &Secrets) {
         match self {
             Self::Span(span) => {
@@ -176,7 +174,7 @@ impl TelemetryRecord {
         }
     }
 
-    /// About what it keeps in memory.
+    /// Approximate memory size.
     pub(crate) fn bytes(&self) -> usize {
         let own = match self {
             Self::Span(span) => {

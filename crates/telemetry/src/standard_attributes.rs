@@ -1,4 +1,4 @@
-//! What every metric and event says besides its own, and what the resource says.
+//! Attributes common to all metrics and events, and those of the resource.
 
 use std::borrow::Cow;
 use std::fs;
@@ -21,7 +21,7 @@ pub(crate) struct StandardAttributes {
 }
 
 impl StandardAttributes {
-    /// Reads a file or two, so it is called where nobody waits.
+    /// Reads files, so it is called on the exporter's thread.
     pub(crate) fn gather(config: &TelemetryConfig) -> Self {
         let process = &config.process;
         let labels = &config.labels;
@@ -48,7 +48,7 @@ impl StandardAttributes {
             .text("os.type", std::env::consts::OS)
             .optional_text("os.version", os_version())
             .text("host.arch", host_architecture())
-            // What the user wrote goes before what we know: `service.name` may be theirs.
+            // The user's attributes come last, so that they override ours, such as `service.name`.
             .join(written);
         let head = OtlpRequestHead { resource, version: process.version.clone() };
         Self { head, of_events, of_metrics }
@@ -67,7 +67,7 @@ fn os_version() -> Option<String> {
     Some(text.trim().to_owned()).filter(|text| !text.is_empty())
 }
 
-/// As the conventions call it.
+/// In the spelling of OpenTelemetry's conventions.
 fn host_architecture() -> &'static str {
     match std::env::consts::ARCH {
         "x86_64" => "amd64",
@@ -76,7 +76,7 @@ fn host_architecture() -> &'static str {
     }
 }
 
-/// A random name that stays the same: the one that the reference CLI keeps, or one of our own.
+/// A stable random id of the user: the reference CLI's, or our own.
 fn user_id(theirs: &Path, ours: &Path) -> Option<String> {
     let known = read_or_skip(theirs, THEIR_BYTES_MAX)
         .and_then(|text| serde_json::from_str::<Value>(&text).ok())
@@ -90,7 +90,7 @@ fn user_id(theirs: &Path, ours: &Path) -> Option<String> {
     }
     let new = generate_uuid();
     let _ = ours.parent().map(fs::create_dir_all);
-    // Without a place to keep it, it would count this user again and again.
+    // `None` if it cannot be stored: a new id per run would count the user repeatedly.
     fs::write(ours, format!("{new}\n")).ok().map(|()| new)
 }
 

@@ -1,10 +1,10 @@
-//! The W3C form of a place in a trace.
+//! The W3C `traceparent` header.
 
 use crate::record::SpanContext;
 use crate::wire::json::to_hex;
 
-/// Reads `00-<trace>-<span>-<flags>`. Of an unknown version the first four fields count; ids of zeros
-/// and the version `ff` are no place.
+/// Parses `00-<trace>-<span>-<flags>`. For an unknown version, the first four fields are used; ids
+/// that are all zero and version `ff` are invalid.
 #[must_use]
 pub fn parse_traceparent(text: &str) -> Option<SpanContext> {
     let mut fields = text.trim().split('-');
@@ -19,7 +19,7 @@ pub fn parse_traceparent(text: &str) -> Option<SpanContext> {
     (context.trace != [0; 16] && context.span != [0; 8]).then_some(context)
 }
 
-/// Everything we send was sampled.
+/// Always with the sampled flag, because we send all spans.
 #[must_use]
 pub fn format_traceparent(context: &SpanContext) -> String {
     format!("00-{}-{}-01", to_hex(&context.trace), to_hex(&context.span))

@@ -1,14 +1,15 @@
-//! The difference of two texts, by line or by token: its changes, hunks with context, a unified diff.
+//! Differences between two texts by line or token: changes, hunks with context, unified diffs.
 //!
-//! One algorithm, compiled once: `similar` chooses among six at run time and is compiled anew for each kind
-//! of input, which cost the binary 350 kB. What comes out is what its own text differences give.
+//! Uses a single algorithm, instantiated once: `similar` selects one of six at run time and
+//! instantiates them for each input type, which cost the binary 350 kB. The output is that of its
+//! own text differences.
 
 use std::time::{Duration, Instant};
 
 use similar::algorithms::{Capture, Compact, IdentifyDistinct, Replace, myers};
 use similar::{ChangeTag, DiffOp, DiffTag, DiffableStr, group_diff_ops};
 
-/// Past this a difference is less than minimal, but still right.
+/// After this time the difference may not be minimal, but is still correct.
 const SEARCH_TIME_MAX: Duration = Duration::from_millis(200);
 
 #[derive(Debug)]
@@ -26,7 +27,7 @@ pub enum TextChangeKind {
 }
 
 impl TextChangeKind {
-    /// As the first character of a line in a unified diff.
+    /// The first character of such a line in a unified diff.
     #[must_use]
     pub fn sign(self) -> char {
         match self {
@@ -37,7 +38,7 @@ impl TextChangeKind {
     }
 }
 
-/// One line, with its end, or one token.
+/// One line including its line end, or one token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TextChange<'a> {
     pub kind: TextChangeKind,
@@ -51,10 +52,10 @@ impl<'a> TextChange<'a> {
     }
 }
 
-/// Changes that stand together, with what is around them.
+/// Adjacent changes with their context.
 #[derive(Debug, PartialEq, Eq)]
 pub struct TextHunk<'a> {
-    /// Of the first line, from 0.
+    /// Index of the first line, from 0.
     pub old_start: usize,
     pub old_length: usize,
     pub new_start: usize,
@@ -98,7 +99,7 @@ impl<'a> TextDifference<'a> {
         Self { old, new, operations }
     }
 
-    /// All of both texts, in order; of what was replaced the old comes first.
+    /// All changes of both texts in order; replaced lines come before their replacements.
     #[must_use]
     pub fn changes(&self) -> Vec<TextChange<'a>> {
         self.list_changes(&self.operations)
@@ -119,7 +120,7 @@ impl<'a> TextDifference<'a> {
         groups.iter().filter_map(|group| self.build_hunk(group)).collect()
     }
 
-    /// As `diff -u` prints it; nothing if the texts are equal.
+    /// Renders like `diff -u`; empty if the texts are equal.
     #[must_use]
     pub fn to_unified(&self, old_name: &str, new_name: &str, context_lines: usize) -> String {
         let mut text = String::new();
@@ -169,7 +170,7 @@ impl<'a> TextDifference<'a> {
     }
 }
 
-/// An empty range stands behind the line before it.
+/// An empty range refers to the line before it.
 fn render_line_range(start: usize, length: usize) -> String {
     match length {
         0 => format!("{start},0"),

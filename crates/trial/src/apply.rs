@@ -1,4 +1,4 @@
-//! `windlass apply`: shows, accepts or drops what a dry run changed.
+//! `windlass apply`: shows, applies or discards the changes of a dry run.
 
 use std::io::Write as _;
 
@@ -14,13 +14,14 @@ use windlass_host::environment::EnvLookup;
 use crate::preview_report::{preview_to_json, render_preview};
 use crate::trial_process::{end_trial, trial_name};
 
-/// What to do with a trial that was left.
+/// What to do with a kept trial.
 #[derive(Clone, Debug)]
 pub struct ApplyOptions {
-    /// The session that ran on it, or its own name; the latest of this directory, if `None`.
+    /// The session that ran on it, or the trial's own name; `None` for the latest of this
+    /// directory.
     pub session: Option<String>,
     pub action: ApplyAction,
-    /// What becomes of files that others changed since.
+    /// How to treat files that others have changed since.
     pub overwrite: OverwriteChoice,
     pub json: bool,
 }
@@ -47,7 +48,7 @@ pub fn run(options: &ApplyOptions, lookup: &impl EnvLookup) -> Result<String, Co
     }
     let shared = open_workspace(trial.root(), lookup)?;
     if !trial.has_ended() {
-        // Its process was killed: what it did until then is there.
+        // Its process was killed: captures what it changed until then.
         end_trial(&mut trial, &shared)?;
     }
     let preview = trial.preview(&shared).map_err(|error| describe_error(&error))?;
@@ -87,7 +88,7 @@ fn find_trial(wanted: Option<&str>, lookup: &impl EnvLookup) -> Result<Trial, Co
     }
 }
 
-/// Accepts a trial, and says what came of it.
+/// Applies a trial. Returns a report for the user.
 pub(crate) fn accept_trial(
     trial: &Trial,
     shared: &SharedWorkspace,
@@ -115,7 +116,7 @@ fn describe_error(error: &TrialError) -> CommandError {
     }
 }
 
-/// Asks at the terminal. Anything but a yes is a no.
+/// Asks at the terminal. Any answer other than yes means no.
 pub(crate) fn ask_yes(question: &str) -> bool {
     eprint!("{question} [y/N] ");
     let _ = std::io::stderr().flush();

@@ -1,5 +1,5 @@
-//! `--dry-run`: the whole run works on a trial. Its changes are shown at the end; `--apply` or a yes
-//! applies them, and so does `windlass apply` later.
+//! `--dry-run`: the whole run works on a trial. Its changes are shown at the end; they are applied
+//! by `--apply`, by answering yes, or later by `windlass apply`.
 
 use std::ffi::OsString;
 use std::io::{IsTerminal as _, Write as _};
@@ -24,14 +24,13 @@ use crate::apply::{accept_trial, ask_yes};
 use crate::preview_report::{render_preview, summarize_preview};
 use crate::trial_process::{build_command, end_trial, trial_name};
 
-/// How a dry run was asked for.
 #[derive(Clone, Debug)]
 pub struct DryRunOptions {
-    /// Which session runs.
+    /// Which session to run.
     pub session: SessionOptions,
-    /// Standard output is text for people, so the diff is printed there.
+    /// Stdout is text for a user, so the diff is printed there.
     pub prints_text: bool,
-    /// Apply the changes if the run ends well.
+    /// Apply the changes if the run succeeds.
     pub applies: bool,
 }
 
@@ -66,7 +65,7 @@ pub async fn run(
     show_and_apply(&options, trial, &shared, exit)
 }
 
-/// A trial of this working directory.
+/// Begins a trial of this working directory.
 fn begin_trial(shared: &SharedWorkspace, lookup: &impl EnvLookup) -> Result<Trial, CommandError> {
     let config = find_config(lookup)?;
     let name = format!("run-{}", random::generate_name());
@@ -99,7 +98,7 @@ fn show_and_apply(
     }
     if options.prints_text {
         let text = format!("\nDry run, nothing is applied yet:\n{}", render_preview(&preview));
-        // A reader that is gone has the answer; the trial is kept.
+        // Fails if the reader has closed the pipe; the trial is kept.
         let _ = StandardOutput::Stdout.write_all(text.as_bytes());
     }
     let is_terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
@@ -118,7 +117,7 @@ fn show_and_apply(
     Ok(exit)
 }
 
-/// The arguments for the run itself.
+/// Removes the flags of a dry run, which leaves the arguments for the run itself.
 pub fn remove_flags(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let mut is_over = false;
     let is_ours = |word: &OsString| word == "--dry-run" || word == "--apply";
@@ -129,7 +128,7 @@ pub fn remove_flags(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsStri
     kept.collect()
 }
 
-/// Can runs be on trial on this machine? For `windlass doctor`: why not, in words.
+/// Whether trials work on this machine, for `windlass doctor`; otherwise returns the reason.
 pub fn check_support(lookup: &impl EnvLookup) -> Result<(), String> {
     Trial::check_support(&trial_config(lookup).ok_or("HOME is not set")?)
 }

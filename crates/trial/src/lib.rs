@@ -1,9 +1,9 @@
-//! Whole runs on trial.
+//! Runs whole sessions on trial.
 //!
-//! Each run is a process of ours on an overlay of the working directory: its tools, hooks and servers
-//! see the directory at its own path, and what they change is shown at the end, and applied or
-//! dropped. `dry_run` starts one, `race` several from one point of a session, and `apply` accepts one
-//! that was left.
+//! Each run is a `windlass` process on an overlay of the working directory: its tools, hooks and
+//! servers see the directory at its own path, and its changes are shown at the end, then applied or
+//! discarded. `dry_run` starts one trial, `race` several from one point of a session, and `apply`
+//! applies a kept one.
 
 pub mod apply;
 pub mod dry_run;

@@ -1,16 +1,16 @@
-//! What accepting a trial would change, as text and as JSON.
+//! Renders the changes that applying a trial would make, as text and as JSON.
 
 use serde_json::{Value, json};
 use windlass_driver::snapshot::{count_differences, render_difference, render_differences};
 use windlass_driver::trial::TrialPreview;
 use windlass_host::command_error::to_single_line;
 
-/// The diff, and a line that counts.
+/// The diff and a summary line.
 pub(crate) fn render_preview(preview: &TrialPreview) -> String {
     format!("{}{}\n", render_differences(&preview.files), summarize_preview(preview))
 }
 
-/// In one line.
+/// The summary line.
 pub(crate) fn summarize_preview(preview: &TrialPreview) -> String {
     let counts = preview.files.iter().filter_map(count_differences);
     let (insertions, deletions) = counts.fold((0, 0), |(insertions, deletions), counts| {

@@ -1,4 +1,4 @@
-//! A process of ours on a trial.
+//! A `windlass` process on a trial.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -10,7 +10,7 @@ use windlass_driver::tool_types::{Secrets, may_hold_token};
 use windlass_driver::trial::{Trial, TrialAccess};
 use windlass_host::command_error::CommandError;
 
-/// `windlass` with these arguments, on the trial.
+/// The command for `windlass` with these arguments on the trial.
 pub(crate) fn build_command(
     trial: &Trial,
     directory: &Path,
@@ -29,7 +29,7 @@ pub(crate) fn build_command(
     Ok(trial.wrap_child(&command, access))
 }
 
-/// Everything on the trial has ended: says what it left, and which session ran there.
+/// Called when all processes on the trial have ended: records its session and captures its changes.
 pub(crate) fn end_trial(trial: &mut Trial, shared: &SharedWorkspace) -> Result<(), CommandError> {
     let file = session_file(trial.folder());
     if let Some(session) = read_session_id(&file) {
@@ -41,7 +41,8 @@ pub(crate) fn end_trial(trial: &mut Trial, shared: &SharedWorkspace) -> Result<(
         .map_err(|why| CommandError::failure(format!("what the trial changed is not known: {why}")))
 }
 
-/// Programs on the trial could write it: nothing is waited for, and only an id is believed.
+/// Untrusted, because programs on the trial can write the file: never blocks, and accepts only an
+/// id.
 fn read_session_id(file: &Path) -> Option<String> {
     let found = std::fs::symlink_metadata(file).ok()?;
     if !found.is_file() || found.len() > SESSION_ID_BYTES_MAX {
@@ -54,7 +55,7 @@ fn read_session_id(file: &Path) -> Option<String> {
 
 const SESSION_ID_BYTES_MAX: u64 = 128;
 
-/// Keys that the environment holds: a file with one of them is not kept in snapshots.
+/// Secrets in the environment: files that contain one are not stored in snapshots.
 fn known_secrets() -> Secrets {
     let secrets = Secrets::default();
     for (name, value) in std::env::vars() {
@@ -65,7 +66,7 @@ fn known_secrets() -> Secrets {
     secrets
 }
 
-/// The name by which a trial is accepted.
+/// The name for `windlass apply`.
 pub(crate) fn trial_name(trial: &Trial) -> String {
     let folder = trial.folder().file_name().map(|name| name.to_string_lossy().into_owned());
     trial.session().map(str::to_owned).or(folder).unwrap_or_default()

@@ -1,5 +1,6 @@
-//! The page: four files by their paths, from the program itself. No path of a request is a path of the
-//! disk; `--assets` reads the same four from a folder, for work on the page.
+//! The four files of the page, embedded in the program. Request paths are only compared with known
+//! ones and never reach the disk; `--assets` reads the same files from a folder, for work on the
+//! page.
 
 use std::io::{self, Read};
 use std::path::Path;
@@ -45,7 +46,7 @@ static EMBEDDED_ASSETS: [EmbeddedAsset; 4] = [
     },
 ];
 
-/// The answer to a request for an asset, or `None` if the path is not one's.
+/// The response for an asset; `None` if the path is not that of an asset.
 pub(crate) fn answer_asset(
     request: &BrowserRequest,
     folder: Option<&Path>,
@@ -58,7 +59,8 @@ pub(crate) fn answer_asset(
         });
     }
     let etag = format!("\"{}\"", sha256_hex(asset.compressed).get(..32).unwrap_or_default());
-    // Asked again each time: another version of the program may listen on the same port.
+    // Revalidated on each request: another version of the program may listen on the same port
+    // later.
     if request.header("if-none-match") == Some(etag.as_str()) {
         let answer = HttpResponse::new(304, asset.content_type, Vec::new());
         return Some(answer.with_header("etag", etag).with_header("cache-control", "no-cache"));
@@ -80,7 +82,7 @@ pub(crate) fn answer_asset(
     )
 }
 
-/// The text of an asset, for a page that is one file.
+/// The text of an asset, for the export as one file.
 pub(crate) fn load_asset_text(name: &str) -> io::Result<String> {
     let asset = EMBEDDED_ASSETS.iter().find(|asset| asset.name == name);
     let asset = asset.ok_or_else(|| io::Error::other(format!("there is no asset {name}")))?;
@@ -100,7 +102,7 @@ fn decompress(bytes: &[u8]) -> io::Result<Vec<u8>> {
     Ok(raw)
 }
 
-/// More than any asset has.
+/// Larger than any asset.
 const ASSET_BYTES_MAX: u64 = 8 << 20;
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
-//! Opens the page in the user's browser. The address carries the token, so it is not an argument that
-//! other users could read off the list of processes: the browser is given a file that only this user can
-//! read, which leads on to the address.
+//! Opens the page in the user's browser. The address contains the token, so it is not passed as an
+//! argument, which other users could see in the process list: the browser opens a file readable
+//! only by this user that redirects to the address.
 
 use std::fs::{DirBuilder, OpenOptions};
 use std::io::{self, Write};
@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 
 use windlass_host::random;
 
-/// A file that leads to the page. Gone when dropped.
+/// A file that redirects to the page. Removed on drop.
 #[derive(Debug)]
 pub(crate) struct RedirectFile {
     folder: PathBuf,
@@ -18,7 +18,7 @@ pub(crate) struct RedirectFile {
 }
 
 impl RedirectFile {
-    /// `address` is one of ours: it holds nothing that HTML would read as its own.
+    /// `address` must be one we built: it is not escaped for HTML.
     pub(crate) fn create(parent: &Path, address: &str) -> io::Result<Self> {
         let folder = parent.join(format!("windlass-view-{}", random::generate_name()));
         DirBuilder::new().mode(0o700).create(&folder)?;
@@ -34,7 +34,8 @@ impl RedirectFile {
         Ok(redirect)
     }
 
-    /// Starts the browser and does not wait for it. It may fail: the address is printed too.
+    /// Starts the browser without waiting for it. The caller may ignore a failure: the address is
+    /// printed too.
     pub(crate) fn open(&self) -> io::Result<Child> {
         let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
         let mut command = Command::new(program);
@@ -45,7 +46,7 @@ impl RedirectFile {
 
 impl Drop for RedirectFile {
     fn drop(&mut self) {
-        // What is left holds a token that no server knows any more.
+        // If this fails, the leftover token is invalid once the server has ended.
         let _ = std::fs::remove_dir_all(&self.folder);
     }
 }

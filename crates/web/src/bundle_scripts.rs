@@ -1,11 +1,10 @@
-//! One script out of many: the files of `order.txt`, one after another, without what only separate
-//! files need. The page keeps to rules that make this a matter of text: imports and exports stand at the
-//! beginning of a line, and no two files share a name at their top.
+//! Bundles the scripts of `order.txt` in that order, without imports and `export` keywords. The
+//! scripts follow rules that make this possible on text: imports and exports start at the beginning
+//! of a line, and no two files have a top-level name in common.
 
 use std::io;
 use std::path::Path;
 
-/// The scripts of this folder as one.
 pub(crate) fn bundle_scripts(assets: &Path) -> io::Result<String> {
     let order = std::fs::read_to_string(assets.join("order.txt"))?;
     let mut bundle = String::new();

@@ -1,4 +1,4 @@
-//! Digests of contents: for `ETag`, and for scripts that a policy names by their digest.
+//! Digests: for `ETag`, and for the scripts and styles that a Content-Security-Policy allows.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -9,7 +9,7 @@ pub(crate) fn sha256_hex(bytes: &[u8]) -> String {
     to_hex(digest(&SHA256, bytes).as_ref())
 }
 
-/// As a Content-Security-Policy writes it.
+/// In the encoding of a Content-Security-Policy.
 pub(crate) fn sha256_base64(bytes: &[u8]) -> String {
     STANDARD.encode(digest(&SHA256, bytes).as_ref())
 }

@@ -1,10 +1,10 @@
-//! The front end for a browser: sessions as a page on this machine, and as files to share.
+//! The browser front end: shows sessions on a page served on this machine, and exports them as
+//! files.
 //!
-//! What is shown is read off journals; with `--act` the process opens a session itself (`act`), as the
-//! other front ends do. Reading order: `API.md`
-//! beside this crate's manifest (the contract with the page), `server` (bytes, guard, token), `router`
-//! (paths to answers), `viewer` (what is known of sessions), `view` (one file for each answer), `export`
-//! (files to share).
+//! Sessions are shown from their journals; with `--act` the process opens a session itself (`act`),
+//! like other front ends. Reading order: `API.md` next to this crate's manifest (the contract with
+//! the page), `server` (HTTP, guard, token), `router` (paths to responses), `viewer` (the known
+//! sessions), `view` (one file per response), `export` (files to share).
 
 mod act;
 mod assets;

@@ -1,10 +1,11 @@
-//! Markdown as a tree of known tags, which a page turns into elements without ever parsing HTML. Raw HTML
-//! stays text, links lead to http, https or mail, images are their words, and nesting has an end.
+//! Markdown as a tree of known tags, from which the page builds elements without parsing HTML. Raw
+//! HTML stays text, links are limited to http, https and mailto, images become their alt text, and
+//! nesting is bounded.
 
 use pulldown_cmark::{Alignment, CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 use serde_json::{Map, Value, json};
 
-/// The nodes of a text: see `API.md`.
+/// Parses a text into the node format of `API.md`.
 pub(crate) fn parse_markdown_nodes(text: &str) -> Vec<Value> {
     let options =
         Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
@@ -19,9 +20,9 @@ pub(crate) fn parse_markdown_nodes(text: &str) -> Vec<Value> {
 struct NodeBuilder {
     done: Vec<Value>,
     open: Vec<OpenNode>,
-    /// Tags that were opened below the deepest level.
+    /// Open tags below the maximum depth.
     too_deep: usize,
-    /// Alignments of the table under way, and the column.
+    /// Column alignments of the current table.
     alignments: Vec<Alignment>,
     column: usize,
     is_table_head: bool,
@@ -109,7 +110,7 @@ impl NodeBuilder {
                 }
                 "a"
             }
-            // Their words are kept, in place.
+            // Only their text is kept, in place.
             Tag::Image { .. }
             | Tag::HtmlBlock
             | Tag::FootnoteDefinition(_)

@@ -1,4 +1,5 @@
-//! Paths to answers. Sessions are found by their ids; no part of a path reaches the disk.
+//! Maps request paths to responses. Sessions are looked up by id; no part of a path reaches the
+//! disk.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -60,7 +61,8 @@ async fn describe_act(viewer: &Arc<Viewer>, id: &str) -> Result<Value, ViewFailu
     viewer.open_sessions.describe(viewer, &session).await
 }
 
-/// Needs `--act` besides the token, and JSON: a form of another site cannot send that.
+/// Requires `--act` besides the token, and a JSON content type, which a form of another site cannot
+/// send.
 async fn perform_act(
     viewer: &Arc<Viewer>,
     id: &str,

@@ -1,10 +1,10 @@
-//! How long a look takes beside a `git status` in the same run.
+//! Compares the time of a look (a scan of the tree) with a `git status` in the same run.
 //! `cargo bench -p windlass-workspace --bench look`
 //!
-//! Times are the least of interleaved rounds; the goal for a look at an unchanged tree is 0.6 of a
-//! status. Fails at twice that: a busy machine must not fail it. Processor time is printed too, because
-//! on such a machine elapsed time says how many threads the other side has. Without `--bench` a small
-//! tree is tried once.
+//! Each time is the minimum of interleaved rounds. The goal for a look at an unchanged tree is 0.6
+//! of a `git status`; the bench fails only at twice that, so that a busy machine does not fail it.
+//! CPU time is printed too, because on a busy machine elapsed time mostly shows which side has more
+//! threads. Without `--bench`, runs once on a small tree.
 #![allow(clippy::unwrap_used, reason = "a panic is how a bench says no")]
 
 use std::path::Path;
@@ -31,7 +31,7 @@ fn measure(files: usize, is_measured: bool) -> f64 {
     let root = folder.path().join("root");
     make_tree(&root, files);
     if is_measured {
-        // Younger files are read again by every look, and by git too.
+        // Files younger than this are read again by every look, and by git too.
         std::thread::sleep(Duration::from_millis(2_500));
     }
     let cancel = CancelFlag::new();
@@ -102,7 +102,7 @@ fn measure(files: usize, is_measured: bool) -> f64 {
     ratio(unchanged)
 }
 
-/// Processor time of this process and of the children it waited for, in hundredths of a second.
+/// CPU time of this process and of the children it waited for, in hundredths of a second.
 #[derive(Default)]
 struct CpuTicks {
     own: u64,
@@ -121,7 +121,7 @@ impl CpuTicks {
     }
 }
 
-/// Files of about 6 kB of words, committed.
+/// Creates and commits files of about 6 kB of text.
 fn make_tree(root: &Path, files: usize) {
     for number in 0..files {
         let folder = root.join(format!("folder{}", number / FILES_PER_FOLDER));

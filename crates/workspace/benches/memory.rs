@@ -1,10 +1,11 @@
-//! What looks keep in memory for each path, and whether that or their time grows with the snapshots.
+//! Measures how much memory looks keep per path, and whether memory or time grows with the number
+//! of snapshots.
 //! `cargo bench -p windlass-workspace --bench memory`; the figures are the same without optimisation:
 //! `cargo test -p windlass-workspace --bench memory -- --bench`.
 //!
-//! Counts what is allocated, so that neither the allocator nor other processes matter. Fails when a path
-//! takes twice the goal of 150 bytes, or when memory or time grow with the number of snapshots. Without
-//! `--bench` a small tree is tried once.
+//! Counts allocated bytes, so that the allocator and other processes have no influence. Fails when
+//! a path takes twice the goal of 150 bytes, or when memory or time grow with the number of
+//! snapshots. Without `--bench`, runs once on a small tree.
 #![allow(clippy::unwrap_used, reason = "a panic is how a bench says no")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -101,7 +102,7 @@ fn measure(files: usize, snapshots: usize, refers_to_packs: bool, is_measured: b
     println!(
         "  {snapshots} snapshots: {grown} bytes of memory each, look {early:.1?} at first, {late:.1?} at the end"
     );
-    // Each adds three contents and four records to the index of the store.
+    // Each snapshot adds three contents and four records to the store's index.
     !is_measured || held / paths <= BYTES_A_PATH_MAX && grown <= 1_024 && *late < *early * 2
 }
 
@@ -112,7 +113,7 @@ fn size_of_tree(root: &Path) -> u64 {
     files.map(|file| file.unwrap().metadata().unwrap().len()).sum()
 }
 
-/// Files of about 6 kB, committed and packed. Returns how many paths there are, git's own not counted.
+/// Creates, commits and packs files of about 6 kB. Returns the number of paths outside `.git`.
 fn make_tree(root: &Path, files: usize) -> usize {
     for number in 0..files {
         let folder = root.join(format!("folder{}", number / FILES_PER_FOLDER));

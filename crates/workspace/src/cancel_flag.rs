@@ -1,9 +1,9 @@
-//! How a caller stops work that is under way.
+//! Lets a caller cancel work in progress.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Shared by the owner who may cancel and the work that checks. Once set it stays set.
+/// Shared by the owner, who may cancel, and the work, which polls it. Never reset once set.
 #[derive(Debug, Clone, Default)]
 pub struct CancelFlag(Arc<AtomicBool>);
 
@@ -13,7 +13,7 @@ impl CancelFlag {
         Self::default()
     }
 
-    /// Work under way ends with `WorkspaceError::Cancelled` at its next chance, within 100 ms.
+    /// Work in progress fails with `WorkspaceError::Cancelled` at its next check, within 100 ms.
     pub fn cancel(&self) {
         self.0.store(true, Ordering::Relaxed);
     }

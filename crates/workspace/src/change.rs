@@ -1,4 +1,4 @@
-//! What differs between two snapshots. Folders with equal digests are not read.
+//! Compares two snapshots. Folders with equal digests are not read.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -9,7 +9,7 @@ use crate::path_image::{PathChange, PathImage, UncoveredPath};
 use crate::relative_path::RelativePath;
 use crate::store::ContentStore;
 
-/// Sorted by path; a folder comes before what is in it.
+/// Sorted by path; a folder precedes its entries.
 pub(crate) fn compare_snapshots(
     store: &ContentStore,
     from: SnapshotId,
@@ -82,7 +82,7 @@ impl SnapshotComparison<'_> {
     }
 }
 
-/// Every path of a snapshot with what is there; a folder comes before what is in it.
+/// Visits every path of a snapshot; a folder precedes its entries.
 pub(crate) fn visit_snapshot(
     store: &ContentStore,
     snapshot: SnapshotId,
@@ -124,7 +124,7 @@ pub(crate) fn list_uncovered(
     Ok(uncovered)
 }
 
-/// Every path whose bytes a snapshot does not hold, git's objects among them.
+/// Every path whose bytes are not in the snapshot, including git's object folders.
 pub(crate) fn collect_uncovered(
     store: &ContentStore,
     snapshot: SnapshotId,
@@ -139,8 +139,9 @@ pub(crate) fn collect_uncovered(
     Ok(uncovered)
 }
 
-/// Everything that these snapshots name: records and contents. Folders that several snapshots share
-/// are read once. A snapshot that is not in the store names nothing.
+/// Every digest these snapshots refer to, records and contents. A folder shared by several
+/// snapshots is read once. A snapshot that is not in the store contributes nothing but its own
+/// digest.
 pub(crate) fn collect_live(
     store: &ContentStore,
     snapshots: &[SnapshotId],
@@ -153,7 +154,7 @@ pub(crate) fn collect_live(
         }
         let folder = match store.read_folder(&record) {
             Ok(folder) => folder,
-            // What is lost cannot be kept; the rest can.
+            // A lost record cannot be kept; the others can.
             Err(WorkspaceError::NotKept(_) | WorkspaceError::DamagedRecord) => continue,
             Err(error) => return Err(error),
         };

@@ -1,16 +1,16 @@
-//! What must not be kept, whatever file it is in.
+//! Excludes contents from the store by their bytes, whatever file they are in.
 
 use std::fmt;
 use std::sync::Arc;
 
-/// Decides by a file's bytes. None is refused by default.
+/// Tests a file's bytes. The default refuses nothing.
 #[derive(Clone, Default)]
 pub struct ContentFilter(Option<Arc<ContentTest>>);
 
 type ContentTest = dyn Fn(&[u8]) -> bool + Send + Sync;
 
 impl ContentFilter {
-    /// Refuses what this says yes to.
+    /// Refuses the contents for which `refuses` returns true.
     #[must_use]
     pub fn new(refuses: impl Fn(&[u8]) -> bool + Send + Sync + 'static) -> Self {
         Self(Some(Arc::new(refuses)))

@@ -1,5 +1,5 @@
-//! A snapshot's files in another folder: cloned where the file system can, else written from the
-//! store. Git's objects are linked, because git never writes to one again.
+//! Copies a snapshot's files into another folder. Files are cloned where the file system supports
+//! it, else written from the store. Git's objects are hard-linked, because git never rewrites one.
 
 use std::io::{self, Write};
 use std::os::fd::OwnedFd;
@@ -20,23 +20,21 @@ use crate::root_folder::{
 };
 use crate::store::ContentStore;
 
-/// Smaller files are written faster than cloned.
+/// Below this size, writing is faster than cloning.
 const CLONE_BYTES_MIN: u64 = 64 << 10;
 const OBJECT_DEPTH_MAX: usize = 8;
 
-/// What a copy holds.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CopyReport {
     pub files: u64,
     pub bytes: u64,
-    /// Files that share their blocks with the original until one of them changes.
+    /// Files that share their blocks with the original until either changes.
     pub cloned_files: u64,
-    /// What the snapshot names but the copy lacks: ignored folders, large files, the `.git` file of a
-    /// linked worktree, whose repository would be shared.
+    /// Paths of the snapshot that the copy lacks: ignored folders, large files, and the `.git` file
+    /// of a linked worktree, which would share its repository with the original.
     pub missing: Vec<UncoveredPath>,
 }
 
-/// Where a copy is taken from.
 #[derive(Clone, Copy)]
 pub(crate) struct CopyRequest<'a> {
     pub(crate) root: &'a RootFolder,
@@ -51,7 +49,7 @@ pub(crate) fn copy_snapshot(
     place: &Path,
 ) -> Result<CopyReport, WorkspaceError> {
     let CopyRequest { root, store, .. } = request;
-    // Asked first, so that an unknown snapshot leaves no folder behind.
+    // Checked first, so that an unknown snapshot leaves no folder behind.
     store.read_folder(&snapshot.digest())?;
     let place = prepare_place(root, store, place)?;
     let mut copy = SnapshotCopier { request, report: CopyReport::default() };
@@ -68,14 +66,14 @@ pub(crate) fn copy_snapshot(
     }
 }
 
-/// Where the copy goes; empty when the copy begins.
+/// The target folder; empty when the copy begins.
 struct CopyPlace {
     path: PathBuf,
     was_there: bool,
 }
 
 impl CopyPlace {
-    /// Takes away what was written before a failure.
+    /// Removes what was written before a failure.
     fn clear(&self) {
         let entries = std::fs::read_dir(&self.path).into_iter().flatten().flatten();
         for entry in entries {
@@ -94,7 +92,7 @@ impl CopyPlace {
     }
 }
 
-/// Folders of the copy may be closed to their owner already.
+/// Makes folders removable again: the copy may already have set modes that lock out their owner.
 fn open_for_removal(folder: &Path) {
     let _ = std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o700));
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -134,7 +132,6 @@ struct SnapshotCopier<'a> {
     report: CopyReport,
 }
 
-/// A file to copy.
 struct CopyFile<'a> {
     name: &'a [u8],
     content: ContentDigest,
@@ -237,8 +234,8 @@ impl SnapshotCopier<'_> {
         Ok(())
     }
 
-    /// A `.git` file that names a folder outside the root. Two trees with one index and one HEAD
-    /// would change each other.
+    /// Whether this `.git` file names a folder outside the root. Two trees sharing one index and
+    /// one HEAD would change each other.
     fn is_shared_repository(
         &self,
         path: &RelativePath,
@@ -263,7 +260,8 @@ impl SnapshotCopier<'_> {
         Ok(false)
     }
 
-    /// Links every file below git's `objects`, or copies it to another file system.
+    /// Hard-links every file below git's `objects`, or copies it when the target is on another file
+    /// system.
     fn link_objects(
         &self,
         source: &OwnedFd,
@@ -309,7 +307,7 @@ fn link_or_copy(source: &OwnedFd, target: &OwnedFd, name: &[u8]) -> io::Result<(
     io::copy(&mut from, &mut std::fs::File::from(to)).map(drop)
 }
 
-/// Shares the blocks of the file in the tree, if that still has the snapshot's content.
+/// Clones the file in the tree if it still has the snapshot's content.
 fn try_clone_file(file: &CopyFile<'_>, to: &std::fs::File, source: Option<&OwnedFd>) -> bool {
     use std::io::{Read, Seek};
 
@@ -318,7 +316,7 @@ fn try_clone_file(file: &CopyFile<'_>, to: &std::fs::File, source: Option<&Owned
     if !is_cloned {
         return false;
     }
-    // What was cloned is checked, not what was there before: it cannot change any more.
+    // Verifies the clone, not the source: the source could change after the check.
     let mut bytes = Vec::new();
     let mut reader = to;
     let is_read = reader.take(file.size + 1).read_to_end(&mut bytes).is_ok();

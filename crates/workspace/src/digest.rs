@@ -1,4 +1,4 @@
-//! Names made from contents: SHA-256 of the bytes.
+//! Content addresses: SHA-256 of the bytes.
 
 use std::fmt;
 use std::str::FromStr;
@@ -76,7 +76,7 @@ impl fmt::Debug for SnapshotId {
 impl FromStr for ContentDigest {
     type Err = WorkspaceError;
 
-    /// Reads 64 hexadecimal digits, as `Display` writes them.
+    /// Parses 64 hexadecimal digits, as `Display` writes them.
     fn from_str(text: &str) -> Result<Self, WorkspaceError> {
         let mut bytes = [0; 32];
         if text.len() != 64 || !text.is_ascii() {

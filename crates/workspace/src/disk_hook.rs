@@ -1,12 +1,12 @@
-//! A hook before every operation that changes the disk.
+//! A hook that runs before every operation that changes the disk.
 //!
-//! Tests end the work there, as a kill would, or change a file as a person would. Without a hook it
-//! costs one comparison.
+//! Tests use it to stop the work there, as a kill would, or to change a file as a user would.
+//! Without a hook it costs one comparison.
 
 use std::fmt;
 use std::sync::Arc;
 
-/// Called with the name of the operation that comes next.
+/// Called with the name of the operation about to run.
 #[derive(Clone, Default)]
 pub(crate) struct DiskHook(Option<Arc<dyn Fn(&'static str) + Send + Sync>>);
 

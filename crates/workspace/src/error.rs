@@ -1,5 +1,5 @@
-//! What can go wrong, sorted by who is at fault: the caller's choice of root, a bound, the disk, the
-//! store's files, or a pack from elsewhere.
+//! Errors, grouped by cause: the caller's choice of root, a limit, the disk, the store's files, or
+//! a pack from elsewhere.
 
 use std::io;
 use std::path::PathBuf;
@@ -52,7 +52,7 @@ pub enum WorkspaceError {
     Disk { what: &'static str, path: PathBuf, error: io::Error },
 }
 
-/// Why a pack is not taken.
+/// Why a pack is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PackProblem {
     #[error("a content does not match its digest")]

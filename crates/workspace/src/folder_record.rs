@@ -1,5 +1,5 @@
-//! The record of one folder: its entries by name. Its digest names the folder with all below it, so
-//! equal folders are found equal without being read.
+//! The encoded record of one folder: its entries by name. Its digest covers the whole subtree, so
+//! equal folders are recognised without being read.
 
 use crate::digest::ContentDigest;
 use crate::path_image::{PathImage, UncoveredReason, UncoveredStamp};
@@ -12,10 +12,10 @@ const KIND_LINK: u8 = 3;
 const KIND_FOLDER: u8 = 4;
 const KIND_UNCOVERED: u8 = 5;
 
-/// Permission bits that are kept. Never setuid, setgid or sticky.
+/// Permission bits that are stored. Never setuid, setgid or sticky.
 pub(crate) const MODE_MASK: u32 = 0o777;
 
-/// Sorted by name, each name once.
+/// Entries are sorted by name, without duplicates.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct FolderRecord {
     pub(crate) entries: Vec<FolderEntry>,
@@ -27,7 +27,7 @@ pub(crate) struct FolderEntry {
     pub(crate) image: EntryImage,
 }
 
-/// As `PathImage`, but a folder says which.
+/// Like [`PathImage`], but a folder also has the digest of its record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum EntryImage {
     File { content: ContentDigest, size: u64, mode: u32, is_ignored: bool },
@@ -53,7 +53,7 @@ impl EntryImage {
         }
     }
 
-    /// The record of a folder; none for everything else.
+    /// The digest of a folder's record; `None` for everything else.
     pub(crate) fn folder_record(&self) -> Option<ContentDigest> {
         match self {
             Self::Folder { record, .. } => Some(*record),
@@ -71,8 +71,8 @@ impl FolderRecord {
         bytes
     }
 
-    /// None for anything that `encode` does not write: names out of order or not plain, unknown
-    /// kinds, bytes left over.
+    /// Returns `None` for anything `encode` does not write: names unsorted or not plain, unknown
+    /// kinds, trailing bytes.
     pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
         let mut reader = ByteReader { rest: bytes.strip_prefix(MAGIC)? };
         let mut entries: Vec<FolderEntry> = Vec::new();
@@ -97,7 +97,7 @@ impl FolderEntry {
             EntryImage::Uncovered { .. } => KIND_UNCOVERED,
         };
         bytes.push(kind);
-        // A name has at most 255 bytes on every file system we know; a longer one is cut by none.
+        // Names have at most 255 bytes on every known file system, so the limit is never reached.
         bytes
             .extend_from_slice(&(u16::try_from(self.name.len()).unwrap_or(u16::MAX)).to_le_bytes());
         bytes.extend_from_slice(&self.name);
@@ -193,7 +193,7 @@ pub(crate) fn decode_reason(byte: u8) -> Option<UncoveredReason> {
     }
 }
 
-/// Takes values off the front of some bytes; none when there are too few.
+/// Consumes values from the front of a byte slice; `None` when too few bytes are left.
 #[derive(Debug)]
 pub(crate) struct ByteReader<'a> {
     pub(crate) rest: &'a [u8],

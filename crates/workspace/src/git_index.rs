@@ -1,8 +1,8 @@
-//! The paths that git tracks, read from `.git/index` (versions 2 to 4) without starting git.
+//! Reads the paths git tracks from `.git/index` (versions 2 to 4) without starting git.
 //!
-//! Used to cover what is tracked although a rule ignores it, and to tell an index that only noted
-//! other times from one that holds something else. Nothing in it is trusted about a file's bytes, and
-//! one that cannot be read means that nothing is known to be tracked.
+//! Used to cover tracked files that an ignore rule matches, and to tell an index in which only the
+//! cached stat data changed from one with other entries. It is never trusted about a file's bytes.
+//! An unreadable index is treated as tracking nothing.
 
 use std::os::fd::AsFd;
 
@@ -10,26 +10,27 @@ use crate::folder_record::ByteReader;
 use crate::root_folder::read_small_file;
 
 const INDEX_BYTES_MAX: u64 = 256 << 20;
-/// Two times, device, inode, mode, user, group, size.
+/// Two times, device, inode, mode, user, group and size.
 const STAT_BYTES: usize = 40;
 const MODE_RANGE: std::ops::Range<usize> = 24..28;
 const FLAG_EXTENDED: u16 = 0x4000;
 
-/// Paths relative to the root of the repository.
+/// Tracked paths, relative to the repository's root.
 #[derive(Debug, Default)]
 pub(crate) struct TrackedPaths {
     sorted: Vec<Box<[u8]>>,
 }
 
 impl TrackedPaths {
-    /// Reads `index` in git's folder, and the index it shares entries with.
+    /// Reads `index` in git's folder, and the shared index of a split index.
     pub(crate) fn load(git_folder: impl AsFd) -> Self {
         let Some(bytes) = read_small_file(&git_folder, b"index", INDEX_BYTES_MAX) else {
             return Self::default();
         };
         let Some(mut index) = parse_index(&bytes) else { return Self::default() };
         if let Some(shared) = index.shared.take() {
-            // What was deleted since stays in the list: to cover more than git tracks does no harm.
+            // Paths deleted since then stay in the list: covering more than git tracks does no
+            // harm.
             let name = format!("sharedindex.{shared}");
             let shared = read_small_file(&git_folder, name.as_bytes(), INDEX_BYTES_MAX)
                 .and_then(|bytes| parse_index(&bytes));
@@ -43,7 +44,7 @@ impl TrackedPaths {
         self.sorted.binary_search_by(|tracked| tracked.as_ref().cmp(path)).is_ok()
     }
 
-    /// Whether anything below a folder is tracked.
+    /// Whether any path below `folder` is tracked.
     pub(crate) fn has_below(&self, folder: &[u8]) -> bool {
         let mut prefix = folder.to_vec();
         prefix.push(b'/');
@@ -52,8 +53,8 @@ impl TrackedPaths {
     }
 }
 
-/// Whether two indexes hold the same entries. Times, sizes and inodes are git's cache, which every
-/// `git status` may write anew.
+/// Whether two indexes hold the same entries. Times, sizes and inodes are git's stat cache, which
+/// any `git status` may rewrite, and are ignored.
 pub(crate) fn is_same_index(one: &[u8], other: &[u8]) -> bool {
     let (Some(one), Some(other)) = (parse_index(one), parse_index(other)) else { return false };
     one.shared.is_none()
@@ -64,13 +65,13 @@ pub(crate) fn is_same_index(one: &[u8], other: &[u8]) -> bool {
 
 struct ParsedIndex {
     paths: Vec<Box<[u8]>>,
-    /// Mode, object name and flags, entry by entry.
+    /// Mode, object name and flags of each entry.
     entries: Vec<u8>,
-    /// The name of the index that this one is a difference to, in hexadecimal digits.
+    /// Hexadecimal name of the shared index that this one extends.
     shared: Option<String>,
 }
 
-/// None for what is no index. Object names have 20 bytes, in newer repositories 32.
+/// `None` if this is not an index. Object names have 20 bytes, in newer repositories 32.
 fn parse_index(bytes: &[u8]) -> Option<ParsedIndex> {
     parse_with_names(bytes, 20).or_else(|| parse_with_names(bytes, 32))
 }
@@ -102,11 +103,12 @@ fn parse_with_names(bytes: &[u8], name_bytes: usize) -> Option<ParsedIndex> {
             previous.extend_from_slice(take_until_zero(&mut reader)?);
         } else {
             previous = take_until_zero(&mut reader)?.to_vec();
-            // The zero is the first of one to eight that end the entry at a multiple of eight.
+            // Entries are padded with one to eight zeros to a multiple of eight; the first is
+            // already read.
             let taken = start - reader.rest.len();
             reader.take(taken.next_multiple_of(8) - taken)?;
         }
-        // In a split index an entry without a name replaces one of the shared index.
+        // In a split index, an entry without a name replaces one of the shared index.
         if !previous.is_empty() {
             paths.push(previous.as_slice().into());
         }
@@ -114,7 +116,7 @@ fn parse_with_names(bytes: &[u8], name_bytes: usize) -> Option<ParsedIndex> {
     Some(ParsedIndex { paths, entries, shared: find_shared_index(&mut reader, name_bytes)? })
 }
 
-/// Looks for the extension of a split index. The outer option says whether extensions are well formed.
+/// Looks for the split-index extension. The outer `None` means that an extension is malformed.
 fn find_shared_index(reader: &mut ByteReader<'_>, name_bytes: usize) -> Option<Option<String>> {
     let mut shared = None;
     while !reader.rest.is_empty() {
@@ -140,7 +142,7 @@ fn take_until_zero<'a>(reader: &mut ByteReader<'a>) -> Option<&'a [u8]> {
     Some(taken)
 }
 
-/// Git's variable-length number: each further byte counts from one, not from zero.
+/// Git's offset varint: each continuation byte adds one before shifting.
 fn take_offset_varint(reader: &mut ByteReader<'_>) -> Option<usize> {
     let mut byte = reader.take_u8()?;
     let mut value = usize::from(byte & 0x7f);

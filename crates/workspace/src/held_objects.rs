@@ -1,8 +1,9 @@
-//! Git's objects, held by a second link in the store. Snapshots do not cover them, because they only grow;
-//! but a turn may throw them away (`gc --prune=now`, `rm -rf .git`) together with the refs and the index
-//! that going back restores, and a ref without its objects is a broken repository.
+//! Keeps git's objects alive through a second hard link in the store. Snapshots do not cover them,
+//! because they only grow; but a turn may delete them (`gc --prune=now`, `rm -rf .git`) together
+//! with the refs and the index that a restore brings back, and a ref without its objects is a
+//! broken repository.
 //!
-//! A link costs a name and no contents. Where the store is on another file system nothing is held.
+//! A link costs a name and no contents. When the store is on another file system, nothing is held.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs::DirBuilder;
@@ -21,16 +22,16 @@ use crate::root_folder::{FileStamp, RootFolder, open_child_folder, stat_child};
 pub(crate) const HELD_NAME: &str = "git-objects";
 const DEPTH_MAX: usize = 8;
 const ASIDE_MAX: usize = 100;
-/// What is held alone, because its repository has lost it, takes room. Past this the oldest go.
+/// Objects that the repository has lost take room of their own. Above this, the oldest are removed.
 const LOST_BYTES_MAX: u64 = 256 << 20;
-/// A folder that changed this short before it was read may change again without a new time.
+/// A folder changed this shortly before it was read may change again with an equal time stamp.
 const SETTLE_SECONDS: i64 = 2;
 
-/// What is held of the repositories below one root: a tree like theirs, in the store.
+/// The objects held for all repositories below one root, in the same tree structure as theirs.
 #[derive(Debug)]
 pub(crate) struct HeldObjects {
     folder: PathBuf,
-    /// Folders of objects as they stood when what is in them was last linked.
+    /// Stamps of object folders when their entries were last linked.
     linked: HashMap<RelativePath, FileStamp>,
 }
 
@@ -39,9 +40,9 @@ impl HeldObjects {
         Self { folder: store.join(HELD_NAME), linked: HashMap::new() }
     }
 
-    /// Links what came to this folder of objects since the last time; returns whether a pack is among it. One
-    /// of which a part cannot be linked is not held at all, so that nothing is claimed that is not there; its
-    /// packs stay where contents are read from them.
+    /// Links the objects added to this folder since the last call; returns whether a pack is among
+    /// them. If any part cannot be linked, nothing is held, so that no object is claimed that is
+    /// missing; packs that contents are read from are set aside instead of removed.
     pub(crate) fn hold(
         &mut self,
         root: &RootFolder,
@@ -51,7 +52,7 @@ impl HeldObjects {
         let target = self.folder.join(objects.as_path());
         let mut has_new_packs = false;
         let held = root.open_folder(objects).and_then(|source| {
-            // Nobody else reads them here who could not read them there.
+            // Restricted to the owner, so that the link gives no other user access.
             DirBuilder::new().recursive(true).mode(0o700).create(&target)?;
             let target = RootFolder::open_plain(&target)?;
             if fstat(&source)?.st_dev != fstat(&target)?.st_dev {
@@ -106,29 +107,30 @@ impl HeldObjects {
             }
         }
         if must_sync {
-            // A content may be read from it only when the link is there after a crash of the machine, too.
+            // Contents may be read from the pack only once its link survives a crash of the
+            // machine.
             fsync(target)?;
         }
         Ok(())
     }
 }
 
-/// Under a name that no repository has.
+/// Renames to a name that no repository has.
 fn set_aside(objects: &Path) {
     let aside = (0..ASIDE_MAX).map(|number| objects.with_extension(format!("aside{number}")));
     if let Some(free) = aside.into_iter().find(|path| !path.exists()) {
-        // Otherwise it stays, and what is in it stays with it.
+        // If this fails, the folder and its contents stay.
         let _ = std::fs::rename(objects, free);
     }
 }
 
-/// Is what this folder of objects held to be found in the store?
+/// Whether the store holds the objects of this folder.
 pub(crate) fn is_held(store: &Path, objects: &RelativePath) -> bool {
     store.join(HELD_NAME).join(objects.as_path()).is_dir()
 }
 
-/// Links what repositories of a copy have and those of the root lack, for each that these paths are of. Where
-/// that cannot be done, the refs are as `git fsck` says.
+/// For each repository that `paths` belong to, links the objects that the copy has and the root
+/// lacks. Best effort: on failure, refs may be broken, which `git fsck` reports.
 pub(crate) fn take_objects<'a>(
     root: &RootFolder,
     copy: &Path,
@@ -142,7 +144,7 @@ pub(crate) fn take_objects<'a>(
     }
 }
 
-/// Links back what a repository has lost. What it has stays as it is.
+/// Links lost objects back into the repository. Existing ones are left as they are.
 pub(crate) fn give_back(
     root: &RootFolder,
     store: &Path,
@@ -171,7 +173,7 @@ fn give_back_folder(source: &OwnedFd, target: &OwnedFd, depth: usize) -> io::Res
     Ok(())
 }
 
-/// The folder of this name on both sides; made where it is missing.
+/// Opens the folder of this name on both sides, creating it in `target` if it is missing.
 fn enter_both(source: &OwnedFd, target: &OwnedFd, name: &[u8]) -> io::Result<(OwnedFd, OwnedFd)> {
     match mkdirat(target, name, Mode::from_raw_mode(0o755)) {
         Ok(()) | Err(Errno::EXIST) => {}
@@ -180,17 +182,17 @@ fn enter_both(source: &OwnedFd, target: &OwnedFd, name: &[u8]) -> io::Result<(Ow
     Ok((open_child_folder(source, name)?, open_child_folder(target, name)?))
 }
 
-/// Returns whether it was missing.
+/// Returns whether the file was missing.
 fn link_missing(source: &OwnedFd, target: &OwnedFd, name: &[u8]) -> io::Result<bool> {
     match linkat(source, name, target, name, AtFlags::empty()) {
         Ok(()) => Ok(true),
-        // It may vanish while it is listed: git packs what was loose.
+        // The source may vanish after it was listed: git packs loose objects.
         Err(Errno::EXIST | Errno::NOENT) => Ok(false),
         Err(error) => Err(error.into()),
     }
 }
 
-/// Git writes these before it gives them their name.
+/// Git writes these before renaming them to their final name.
 fn is_unfinished(name: &[u8]) -> bool {
     name.starts_with(b"tmp_") || name.ends_with(b".lock")
 }
@@ -207,7 +209,7 @@ fn list_names(folder: &OwnedFd) -> io::Result<Vec<Vec<u8>>> {
     Ok(names)
 }
 
-/// A file that only the store has a link to.
+/// A file with no link outside the store.
 struct LostObject {
     path: PathBuf,
     bytes: u64,
@@ -229,14 +231,15 @@ fn list_lost(folder: &Path, lost: &mut Vec<LostObject>) {
     }
 }
 
-/// What the held objects take on the disk that their repositories do not.
+/// Disk space used by held objects that their repositories no longer have.
 pub(crate) fn measure_lost(store: &Path) -> u64 {
     let mut lost = Vec::new();
     list_lost(&store.join(HELD_NAME), &mut lost);
     lost.iter().map(|object| object.bytes).sum()
 }
 
-/// Gives up what no snapshot needs, or what is too much: the longest lost first, and none of these packs.
+/// Removes held objects: all when there are no snapshots, else the longest lost until the limit
+/// holds, except `needed_packs`.
 pub(crate) fn forget_lost(store: &Path, has_snapshots: bool, needed_packs: &BTreeSet<PathBuf>) {
     let folder = store.join(HELD_NAME);
     if !has_snapshots {

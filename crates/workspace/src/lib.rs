@@ -1,8 +1,8 @@
-//! Snapshots of a folder and what they are good for: the list of what changed, going back, a copy of
-//! a moment beside the original, and one stream to hand over.
+//! Snapshots of a folder and what they are used for: listing changes, restoring, copying an earlier
+//! state to another folder, and packing it into one stream.
 //!
-//! Blocking and synchronous. No program is started, no link is followed, and nothing outside the root
-//! and the store is written. Which effects a snapshot belongs to is the caller's knowledge.
+//! Blocking and synchronous. Starts no program, follows no symlink, and writes only to the root and
+//! the store. Which effects a snapshot belongs to is left to the caller.
 
 mod cancel_flag;
 mod change;

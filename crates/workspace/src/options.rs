@@ -1,52 +1,51 @@
-//! The bounds of a workspace and what its caller may set.
+//! Limits and options of a workspace.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::content_filter::ContentFilter;
 
-/// What a caller sets when it opens a workspace.
 #[derive(Debug, Clone, Default)]
 pub struct WorkspaceOptions {
     pub limits: WorkspaceLimits,
-    /// The user's home folder, which is refused as a root, as is every folder above it.
+    /// The user's home folder. It and every folder above it are refused as root.
     pub home: Option<PathBuf>,
-    /// Lines as in a `.gitignore` at the root, weaker than every rule file.
+    /// Lines as in a `.gitignore` at the root; every rule file overrides them.
     pub ignore_patterns: Vec<String>,
-    /// The root is an overlay of the folder that the store is for. What that folder's looks know of
-    /// files is used here, and nothing that is seen here is handed on to them.
+    /// The root is an overlay of the folder the store belongs to. The look cache of that folder is
+    /// used, but not updated from this workspace.
     pub is_overlay: bool,
-    /// Contents that are never kept.
+    /// Contents that are never stored.
     pub content_filter: ContentFilter,
-    /// What git's packs have is not stored again. For a user to whom the modes of files apply: a program with
-    /// the rights of root could write over a pack together with the files that are in it.
+    /// Does not store contents that git's packs have. Only for users restricted by file modes: a
+    /// program running as root could overwrite a pack together with the files in it.
     pub refers_to_packs: bool,
 }
 
-/// Past a bound the answer is "not covered", never a wait.
+/// Paths above a limit on bytes are "not covered"; `paths` and `look_time` fail the look.
 #[derive(Debug, Clone)]
 pub struct WorkspaceLimits {
-    /// Larger files are known by size and time only.
+    /// For larger files, only size and time are recorded.
     pub file_bytes: u64,
-    /// The same for files that a rule ignores.
+    /// The same limit for ignored files.
     pub ignored_file_bytes: u64,
     pub paths: u64,
-    /// How long one look may take.
+    /// Time limit of one look.
     pub look_time: Duration,
-    /// What one opened workspace may add to the store.
+    /// Bytes that one opened workspace may add to the store.
     pub session_bytes: u64,
-    /// What the store may take on disk.
+    /// Disk space the store may take.
     pub store_bytes: u64,
-    /// Room to leave on the store's disk, in percent of it; 2 GiB at most.
+    /// Free space to leave on the store's disk, in percent of its size; 2 GiB at most.
     pub free_percent: u64,
-    /// What a pack may hold when unpacked.
+    /// Unpacked size limit of a pack.
     pub pack_bytes: u64,
 }
 
-/// How much a look trusts the cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LookDepth {
-    /// Reads what differs from the cache in time, size, inode or mode, and what changed lately.
+    /// Reads files that differ from the cache in time, size, inode or mode, or that changed
+    /// recently.
     Quick,
     /// Reads every file.
     Thorough,

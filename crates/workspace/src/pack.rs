@@ -1,8 +1,8 @@
-//! A snapshot as one stream for another machine.
+//! Packs a snapshot into one stream for another machine.
 //!
-//! Folder records without what must not travel, and the contents the other side lacks, each as in a
-//! segment; then a mark, the digest of the root and the digest of the whole stream. It is taken whole
-//! or not at all, and nothing in it is believed before it was checked.
+//! The stream has the folder records without excluded entries and the contents the receiver lacks,
+//! each encoded as in a segment; then an end mark, the root's digest and the digest of the whole
+//! stream. The receiver checks everything and takes all of it or nothing.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -23,18 +23,17 @@ const MAGIC: &[u8; 8] = b"WLPACK1\n";
 const RECORD_BYTES_MAX: u64 = 64 << 20;
 const DEPTH_MAX: usize = 1_000;
 
-/// What goes into a pack.
 #[derive(Debug, Clone, Default)]
 pub struct PackOptions {
-    /// Ignored files that travel all the same.
+    /// Ignored files to include nevertheless.
     pub include_ignored: BTreeSet<RelativePath>,
-    /// Snapshots that the other side has; their contents are left out.
+    /// Snapshots the receiver has; their contents are left out.
     pub known: Vec<SnapshotId>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PackReport {
-    /// What the other side gets: the snapshot without what was left out.
+    /// The snapshot the receiver gets, without the excluded paths.
     pub id: SnapshotId,
     pub contents: u64,
     pub bytes: u64,
@@ -71,13 +70,13 @@ struct PackWriter<'a> {
     options: &'a PackOptions,
     out: &'a mut dyn Write,
     digest: Context,
-    /// In the stream already, or known to the other side.
+    /// Already in the stream, or known to the receiver.
     written: HashSet<ContentDigest>,
     report: PackReport,
 }
 
 impl PackWriter<'_> {
-    /// Writes what is below a folder, then its record. Returns the digest of the record.
+    /// Writes everything below a folder, then its record. Returns the record's digest.
     fn write_folder(
         &mut self,
         path: &RelativePath,
@@ -178,7 +177,7 @@ impl PackReader<'_> {
         }
     }
 
-    /// Lengths are bounded before anything is read or unpacked.
+    /// Checks the lengths before anything is read or decompressed.
     fn take_content(
         &mut self,
         header: &RecordHeader,
@@ -198,7 +197,7 @@ impl PackReader<'_> {
             .ok_or(WorkspaceError::PackRefused(PackProblem::WrongDigest))
     }
 
-    /// The root's digest, and the digest of everything before it. Nothing may follow.
+    /// Reads the root's digest and the digest of everything before it. Rejects trailing bytes.
     fn take_end(&mut self) -> Result<ContentDigest, WorkspaceError> {
         let root = self.take(32)?;
         let digest = self.digest.clone().finish();
@@ -211,7 +210,7 @@ impl PackReader<'_> {
     }
 }
 
-/// Contents on their way into the store, in a file without a name.
+/// Received contents before they are checked, in an unlinked file.
 struct StagedPack {
     file: std::fs::File,
     end: u64,
@@ -264,16 +263,16 @@ fn staging_error(error: std::io::Error) -> WorkspaceError {
     WorkspaceError::disk("stage", std::path::Path::new("pack"), error)
 }
 
-/// The check of the tree that a pack describes.
+/// Checks the tree that a pack describes.
 struct PackTree<'a> {
     store: &'a ContentStore,
     staged: &'a mut StagedPack,
     limits: &'a WorkspaceLimits,
-    /// Folders that were checked, with the paths and bytes below them.
+    /// Checked folders, with the number of paths and bytes below them.
     seen: HashMap<ContentDigest, PackWeight>,
 }
 
-/// What a folder comes to when it is written out: a record may be named many times.
+/// Size of a folder when it is written out, where shared records count each time.
 #[derive(Debug, Clone, Copy, Default)]
 struct PackWeight {
     paths: u64,

@@ -1,13 +1,14 @@
-//! What a snapshot knows of one path.
+//! The state of one path in a snapshot.
 
 use crate::digest::ContentDigest;
 use crate::relative_path::RelativePath;
 
-/// What stood at a path at one moment.
+/// What was at a path at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PathImage {
     Absent,
-    /// `is_ignored`: matched by an ignore rule and not tracked by git. Such files stay on this machine.
+    /// `is_ignored`: matches an ignore rule and is not tracked by git. Such files stay on this
+    /// machine.
     File {
         content: ContentDigest,
         size: u64,
@@ -20,34 +21,34 @@ pub enum PathImage {
     Folder {
         mode: u32,
     },
-    /// There, but its bytes are not kept. The stamp tells when it changed; ignored folders have none.
+    /// Exists, but its bytes are not stored. The stamp shows changes; ignored folders have none.
     Uncovered {
         reason: UncoveredReason,
         stamp: UncoveredStamp,
     },
 }
 
-/// Why the bytes of a path are not kept.
+/// Why the bytes of a path are not stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum UncoveredReason {
-    /// An ignored folder, or an ignored file over its size limit.
+    /// An ignored folder, or an ignored file above its size limit.
     Ignored,
     TooLarge,
     Unreadable,
     /// A socket, a fifo or a device.
     NotPlain,
     OtherMount,
-    /// It changed each time it was read.
+    /// Changed during each attempt to read it.
     Unstable,
-    /// The store is at its bound.
+    /// The store is at its limit, or the disk is nearly full.
     NoRoom,
     /// Git's objects, which only grow.
     GitObjects,
-    /// Its bytes are of a kind that the caller does not want kept.
+    /// The caller's content filter refused its bytes.
     Refused,
 }
 
-/// Enough to notice a change without reading.
+/// Metadata that shows a change without reading the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct UncoveredStamp {
     pub size: u64,
@@ -55,16 +56,15 @@ pub struct UncoveredStamp {
     pub modified_nanos: u32,
 }
 
-/// A path whose bytes a snapshot does not hold.
+/// A path whose bytes are not in a snapshot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UncoveredPath {
     pub path: RelativePath,
     pub reason: UncoveredReason,
-    /// Size where one file is meant; 0 for folders.
+    /// Size of the file; 0 for folders.
     pub bytes: u64,
 }
 
-/// One path that differs between two snapshots.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PathChange {
     pub path: RelativePath,
@@ -73,7 +73,7 @@ pub struct PathChange {
 }
 
 impl PathImage {
-    /// A file or a link: something that is moved as a whole.
+    /// Whether it is moved as a whole: a file, a link or an uncovered path.
     pub(crate) fn is_leaf(&self) -> bool {
         match self {
             Self::File { .. } | Self::Link { .. } | Self::Uncovered { .. } => true,
@@ -85,7 +85,7 @@ impl PathImage {
         matches!(self, Self::Folder { .. })
     }
 
-    /// Equal for going back: whether a rule ignores a file makes no difference to its bytes.
+    /// Equal as far as a restore is concerned: whether a file is ignored does not matter.
     pub(crate) fn is_same_as(&self, other: &Self) -> bool {
         if let Self::File { content, mode, .. } = self
             && let Self::File { content: other_content, mode: other_mode, .. } = other

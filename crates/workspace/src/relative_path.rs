@@ -1,4 +1,4 @@
-//! A path below the root, as bytes: file names need not be text.
+//! A path below the root, as bytes: file names need not be UTF-8.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -12,7 +12,6 @@ use crate::error::WorkspaceError;
 pub struct RelativePath(Vec<u8>);
 
 impl RelativePath {
-    /// The root itself.
     #[must_use]
     pub fn root() -> Self {
         Self::default()
@@ -45,7 +44,7 @@ impl RelativePath {
         self.0.is_empty()
     }
 
-    /// Git's own state: `.git` of the root or of a repository below it, and everything in it.
+    /// Whether this is git's own state: a `.git` at any level, or a path in it.
     #[must_use]
     pub fn is_git_state(&self) -> bool {
         self.parts().any(|part| part == b".git")
@@ -66,14 +65,14 @@ impl RelativePath {
         self.parts().count()
     }
 
-    /// The folder it is in and its name there; none for the root.
+    /// The parent folder and the last part; `None` for the root.
     pub(crate) fn split_last(&self) -> Option<(Self, &[u8])> {
         let name = self.parts().next_back()?;
         let end = self.0.len().saturating_sub(name.len() + 1);
         Some((Self(self.0.get(..end).unwrap_or_default().to_vec()), name))
     }
 
-    /// `name` is one part; the walk and the records have checked it.
+    /// `name` must be a plain name; the walk and the record decoder check that.
     pub(crate) fn join(&self, name: &[u8]) -> Self {
         let mut joined = self.0.clone();
         if !joined.is_empty() {
@@ -89,7 +88,7 @@ impl RelativePath {
     }
 }
 
-/// A name that stands for one entry of one folder and nothing else.
+/// Whether `name` can only refer to a single entry of a folder.
 pub(crate) fn is_plain_name(name: &[u8]) -> bool {
     !name.is_empty()
         && name != b"."
@@ -98,7 +97,7 @@ pub(crate) fn is_plain_name(name: &[u8]) -> bool {
 }
 
 impl fmt::Display for RelativePath {
-    /// For people: what is no text is replaced, and control characters are escaped.
+    /// For display: invalid UTF-8 is replaced, and control characters are escaped.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         for character in String::from_utf8_lossy(&self.0).chars() {
             match character.is_control() {

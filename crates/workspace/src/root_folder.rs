@@ -1,4 +1,4 @@
-//! Files below the root, reached by folder handles: no link is followed and no mount is entered.
+//! Access to files below the root through folder handles: follows no symlink and enters no mount.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -14,21 +14,20 @@ use crate::folder_record::MODE_MASK;
 use crate::path_image::{PathImage, UncoveredReason, UncoveredStamp};
 use crate::relative_path::RelativePath;
 
-/// What a restore writes beside a file until it takes the file's place. Looks do not see it.
+/// Prefix of temporary files that a restore writes next to its targets. Looks skip them.
 pub(crate) const TEMPORARY_PREFIX: &[u8] = b".windlass-restore-";
 
-/// The folder that snapshots are of.
 #[derive(Debug)]
 pub(crate) struct RootFolder {
     pub(crate) path: PathBuf,
     pub(crate) handle: OwnedFd,
     pub(crate) device: u64,
     pub(crate) inode: u64,
-    /// An overlay may call its files by the devices of its layers.
+    /// On an overlay, files may report the device of their layer.
     pub(crate) is_overlay: bool,
 }
 
-/// What the system says of a file, as far as a change of its bytes shows in it.
+/// The metadata that changes when the bytes of a file change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FileStamp {
     pub(crate) modified_seconds: i64,
@@ -55,7 +54,7 @@ impl RootFolder {
         Ok(Self { device: stat.st_dev, inode: stat.st_ino, path, handle, is_overlay })
     }
 
-    /// Opens a folder part by part, so that a link planted on the way is refused.
+    /// Opens a folder part by part, so that a symlink planted on the way is refused.
     pub(crate) fn open_folder(&self, path: &RelativePath) -> io::Result<OwnedFd> {
         let mut folder = self.handle.try_clone()?;
         for part in path.parts() {
@@ -67,13 +66,13 @@ impl RootFolder {
         Ok(folder)
     }
 
-    /// Opens a folder that is not below the root.
+    /// Opens a folder outside the root.
     pub(crate) fn open_plain(path: &Path) -> io::Result<OwnedFd> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         Ok(rustix::fs::open(path, flags, Mode::empty())?)
     }
 
-    /// Everything written below it so far is on the disk when this returns.
+    /// Returns once everything written to the root's file system so far is on disk.
     pub(crate) fn sync_file_system(&self) -> Result<(), WorkspaceError> {
         sync_file_system_of(&self.handle)
             .map_err(|error| WorkspaceError::disk("write", &self.path, error))
@@ -91,7 +90,7 @@ fn sync_file_system_of(_folder: &OwnedFd) -> io::Result<()> {
     Ok(())
 }
 
-/// Shares the blocks of a whole file, where the file system can.
+/// Clones the blocks of a whole file; false if the file system does not support it.
 #[cfg(target_os = "linux")]
 pub(crate) fn clone_blocks(to: &File, from: &File) -> bool {
     rustix::fs::ioctl_ficlone(to, from).is_ok()
@@ -119,7 +118,7 @@ pub(crate) fn open_child_folder(parent: impl AsFd, name: &[u8]) -> io::Result<Ow
     Ok(openat(parent, name, flags, Mode::empty())?)
 }
 
-/// Opens a plain file; a fifo that took its place does not block, and a link is refused.
+/// Opens a regular file. A fifo does not block, and a symlink is refused.
 pub(crate) fn open_child_file(parent: impl AsFd, name: &[u8]) -> io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = openat(parent, name, flags, Mode::empty())?;
@@ -129,7 +128,7 @@ pub(crate) fn open_child_file(parent: impl AsFd, name: &[u8]) -> io::Result<File
     }
 }
 
-/// None when nothing is there.
+/// `None` if the name does not exist.
 pub(crate) fn stat_child(parent: impl AsFd, name: &[u8]) -> io::Result<Option<Stat>> {
     match statat(parent, name, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(stat) => Ok(Some(stat)),
@@ -138,7 +137,7 @@ pub(crate) fn stat_child(parent: impl AsFd, name: &[u8]) -> io::Result<Option<St
     }
 }
 
-/// A whole small file; none when it is missing, no plain file or over the limit.
+/// Reads a whole file; `None` when it is missing, not a regular file, or larger than `limit`.
 pub(crate) fn read_small_file(parent: impl AsFd, name: &[u8], limit: u64) -> Option<Vec<u8>> {
     let file = open_child_file(parent, name).ok()?;
     let mut bytes = Vec::new();
@@ -146,7 +145,7 @@ pub(crate) fn read_small_file(parent: impl AsFd, name: &[u8], limit: u64) -> Opt
     (bytes.len() as u64 <= limit).then_some(bytes)
 }
 
-/// What stands at a name now. Files over `limit` are not read.
+/// The current image of a name. Files larger than `limit` are not read.
 pub(crate) fn read_image(parent: impl AsFd, name: &[u8], limit: u64) -> io::Result<PathImage> {
     let Some(stat) = stat_child(&parent, name)? else { return Ok(PathImage::Absent) };
     let stamp = FileStamp::from(&stat);

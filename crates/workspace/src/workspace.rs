@@ -1,4 +1,4 @@
-//! One folder under snapshots, with its store and its cache.
+//! A folder with its snapshots: ties together root, store and look cache.
 
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ use crate::store::{ContentStore, RestoreLock, StoreUsage};
 
 const CACHE_NAME: &str = "look-cache";
 
-/// One for each root and process. Processes share the store of a root.
+/// One per root and process. Processes share the store of a root.
 #[derive(Debug)]
 pub struct Workspace {
     root: RootFolder,
@@ -37,20 +37,21 @@ pub struct Workspace {
     options: WorkspaceOptions,
     cache: Option<Arc<CachedFolder>>,
     is_cache_saved: bool,
-    /// What the store had lost when this process last looked; none before its first look.
+    /// `ContentStore::losses` at the last look of this process; `None` before the first.
     looked_at_losses: Option<u64>,
-    /// File systems whose times cannot be relied on: every look reads every file.
+    /// The file system's times are unreliable: every look reads every file.
     has_poor_times: bool,
     held_objects: HeldObjects,
     hook: DiskHook,
 }
 
 impl Workspace {
-    /// Opens the store, made if it is missing, and reads what it holds. Takes no look.
+    /// Opens the store, creating it if it is missing, and loads its index. Does not look at the
+    /// tree.
     ///
     /// # Errors
-    /// `RootIsHome` for the home folder and everything above it; `Disk` when the root or the store
-    /// cannot be opened.
+    /// `RootIsHome` for the file system's root, the home folder and everything above it; `Disk`
+    /// when the root or the store cannot be opened.
     pub fn open(
         root: &Path,
         store: &Path,
@@ -80,17 +81,17 @@ impl Workspace {
         })
     }
 
-    /// The root as an absolute path without links.
+    /// The root as an absolute path without symlinks.
     #[must_use]
     pub fn root(&self) -> &Path {
         &self.root.path
     }
 
-    /// Takes a snapshot. Its contents are on the disk when this returns.
+    /// Takes a snapshot. Its contents are on disk when this returns.
     ///
     /// # Errors
-    /// `TooManyPaths` and `TooSlow` past the bounds, `Cancelled`, `NoRoom` when not even
-    /// the list of files can be kept, and `Disk`.
+    /// `TooManyPaths` and `TooSlow` above the limits, `Cancelled`, `NoRoom` when not even the
+    /// folder records can be stored, and `Disk`.
     pub fn look(
         &mut self,
         depth: LookDepth,
@@ -98,7 +99,8 @@ impl Workspace {
     ) -> Result<SnapshotReport, WorkspaceError> {
         self.follow_root()?;
         if self.cache.is_none() {
-            // What git has need not be stored by the first look, which reads everything.
+            // The first look reads everything; with git's packs held before, it need not store what
+            // they have.
             self.hold_objects(&[RelativePath::root().join(b".git").join(b"objects")]);
         }
         self.store.check_packs();
@@ -125,7 +127,7 @@ impl Workspace {
         Ok(result.report)
     }
 
-    /// Those of an overlay are the files of the folder below it.
+    /// Does nothing on an overlay, whose objects are those of the folder below it.
     fn hold_objects(&mut self, folders: &[RelativePath]) {
         let is_there = |objects: &&RelativePath| self.root.open_folder(objects).is_ok();
         let folders: Vec<_> = folders.iter().filter(is_there).collect();
@@ -139,7 +141,7 @@ impl Workspace {
         }
     }
 
-    /// What differs between two snapshots, sorted by path. Git's own state is listed too; see
+    /// The differences between two snapshots, sorted by path. Git's own state is included; see
     /// `RelativePath::is_git_state`.
     ///
     /// # Errors
@@ -152,21 +154,21 @@ impl Workspace {
         compare_snapshots(&self.store, from, to)
     }
 
-    /// The bytes of a file as they were, checked against their digest.
+    /// Reads a stored content and verifies its digest.
     ///
     /// # Errors
-    /// `NotKept` when they are missing or damaged.
+    /// `NotKept` when it is missing or damaged.
     pub fn read(&self, content: &ContentDigest) -> Result<Vec<u8>, WorkspaceError> {
         self.store.read(content)
     }
 
-    /// Whether the store still has this snapshot's list of files.
+    /// Whether the store still has this snapshot's root record.
     #[must_use]
     pub fn has_snapshot(&self, snapshot: SnapshotId) -> bool {
         self.store.read_folder(&snapshot.digest()).is_ok()
     }
 
-    /// What a snapshot does not cover, as `SnapshotReport::uncovered` said when it was taken.
+    /// The uncovered paths of a snapshot, as in `SnapshotReport::uncovered` when it was taken.
     ///
     /// # Errors
     /// `NotKept` when the snapshot is not in the store.
@@ -174,18 +176,18 @@ impl Workspace {
         list_uncovered(&self.store, snapshot)
     }
 
-    /// What a batch of effects changed, without what others did meanwhile.
+    /// The changes of a batch of effects, without those of other sessions meanwhile.
     ///
     /// # Errors
-    /// As `changes`.
+    /// Those of `changes`.
     pub fn batch_changes(&self, batch: &SnapshotBatch) -> Result<Vec<PathChange>, WorkspaceError> {
         list_batch_changes(&self.store, batch)
     }
 
-    /// The same as `plan_batches` where nobody else worked meanwhile.
+    /// Like `plan_batches`, without batches of other sessions.
     ///
     /// # Errors
-    /// As `plan_batches`.
+    /// Those of `plan_batches`.
     pub fn plan(
         &mut self,
         to: SnapshotId,
@@ -200,12 +202,12 @@ impl Workspace {
         self.plan_batches(to, &ours.iter().map(alone).collect::<Vec<SnapshotBatch>>(), cancel)
     }
 
-    /// Takes a look and says what going back to a snapshot would do. `ours` are the batches of effects
-    /// since the target, oldest first; every other difference is another program's.
+    /// Takes a look and plans the restore of a snapshot. `ours` are our batches of effects since
+    /// the target, oldest first; every other difference is attributed to other programs.
     ///
     /// # Errors
-    /// As `look`; `NotKept` when a snapshot is not in the store; `UnfinishedRestore` until `finish`
-    /// was called.
+    /// Those of `look`; `NotKept` when a snapshot is not in the store; `UnfinishedRestore` until
+    /// `finish` was called.
     pub fn plan_batches(
         &mut self,
         to: SnapshotId,
@@ -219,12 +221,12 @@ impl Workspace {
         build_plan(&self.root, &self.store, &crate::restore::PlanRequest { to, current, ours })
     }
 
-    /// Goes back as planned. Stops between two files when cancelled; both lists, done and not done,
-    /// are in the report.
+    /// Carries out a plan. When cancelled, stops between two files; the report lists what was done
+    /// and what was not.
     ///
     /// # Errors
-    /// `InUse` while another process goes back, `UnfinishedRestore`, and `Disk` when the list of steps cannot be written; nothing
-    /// was changed then.
+    /// `InUse` while another process restores, `UnfinishedRestore`, and `Disk` when the restore log
+    /// cannot be written; nothing was changed then.
     pub fn carry_out(
         &mut self,
         plan: &RestorePlan,
@@ -236,7 +238,7 @@ impl Workspace {
         self.carry_out_locked(plan, consent, cancel)
     }
 
-    /// One process at a time goes back, and nothing new begins before what a crash cut off is finished.
+    /// One process at a time restores, and only after an interrupted restore was finished.
     fn lock_restore(&self) -> Result<RestoreLock, WorkspaceError> {
         let lock = RestoreLock::acquire(self.store.folder())?;
         match self.has_unfinished_restore() {
@@ -256,17 +258,18 @@ impl Workspace {
         Ok(report)
     }
 
-    /// Takes a look and says what accepting a trial would do. What the trial did not touch is left out,
-    /// even if it changed.
+    /// Takes a look and plans accepting a trial. Paths the trial did not touch are left out, even
+    /// if they changed.
     ///
     /// # Errors
-    /// As `plan`; `Disk` when what the overlay collected cannot be read.
+    /// Those of `plan`; `Disk` when the overlay's upper folder cannot be read.
     pub fn plan_trial(
         &mut self,
         trial: &OverlayTrial,
         cancel: &CancelFlag,
     ) -> Result<OverlayPlan, WorkspaceError> {
-        // Going from the trial's end to its beginning would be ours; so is the way there.
+        // The way from the trial's end back to its beginning counts as our batch, so its changes
+        // are ours.
         let mut restore = self.plan(trial.after, &[(trial.after, trial.before)], cancel)?;
         let upper = match &trial.files {
             TrialFiles::Overlay(upper) => upper,
@@ -288,11 +291,11 @@ impl Workspace {
         Ok(OverlayPlan { restore, moves: upper.into_moves() })
     }
 
-    /// Accepts a trial as planned. A kill in the middle leaves `has_unfinished_restore`, or a trial that
+    /// Accepts a trial as planned. A kill leaves either `has_unfinished_restore`, or a trial that
     /// can be planned and accepted again.
     ///
     /// # Errors
-    /// As `carry_out`.
+    /// Those of `carry_out`.
     pub fn accept_trial(
         &mut self,
         trial: &OverlayTrial,
@@ -300,10 +303,10 @@ impl Workspace {
         consent: &RestoreConsent,
         cancel: &CancelFlag,
     ) -> Result<OverlayReport, WorkspaceError> {
-        // Before the first file is put: where another process goes back, nothing is begun.
+        // Before the first file: nothing begins while another process restores.
         let _lock = self.lock_restore()?;
         self.follow_root()?;
-        // First, because git's objects must be there before the refs that name them.
+        // First, because git's objects must exist before the refs that name them.
         let not_moved = match &trial.files {
             TrialFiles::Overlay(upper) => {
                 let began = trial.began;
@@ -320,17 +323,17 @@ impl Workspace {
         Ok(OverlayReport { restore, not_moved })
     }
 
-    /// Whether a restore was cut off by a crash.
+    /// Whether a crash interrupted a restore.
     #[must_use]
     pub fn has_unfinished_restore(&self) -> bool {
         has_log(&self.store)
     }
 
-    /// Completes a restore that was cut off; none when there is none. Call it after `open`.
+    /// Completes an interrupted restore; `None` if there is none. Call it after `open`.
     ///
     /// # Errors
-    /// As `carry_out`; `DamagedRestoreLog` when the list of steps cannot be read. It is set aside
-    /// then, and nothing else was changed.
+    /// Those of `carry_out`; `DamagedRestoreLog` when the restore log cannot be read. It is then
+    /// set aside, and nothing else is changed.
     pub fn finish(&mut self) -> Result<Option<RestoreReport>, WorkspaceError> {
         let _lock = RestoreLock::acquire(self.store.folder())?;
         self.follow_root()?;
@@ -348,14 +351,14 @@ impl Workspace {
         }
     }
 
-    /// The files are back whether or not this look succeeds, so what became of them is told.
+    /// The files are restored whether or not this look succeeds, so its failure is not reported.
     fn look_after(&mut self, report: &mut RestoreReport) {
         if let Ok(looked) = self.look(LookDepth::Quick, &CancelFlag::new()) {
             report.after = looked.id;
         }
     }
 
-    /// The folder at the root's path may be another one since: moved away, deleted, cloned anew.
+    /// The folder at the root's path may have been replaced: moved, deleted, or cloned again.
     fn follow_root(&mut self) -> Result<(), WorkspaceError> {
         let found = rustix::fs::stat(&self.root.path)
             .map_err(|error| WorkspaceError::disk("read", &self.root.path, error))?;
@@ -367,12 +370,12 @@ impl Workspace {
         Ok(())
     }
 
-    /// Writes a snapshot's files to a new or an empty folder outside the root. What ignore rules left
-    /// uncovered is missing there and named in the report.
+    /// Writes a snapshot's files to a new or empty folder outside the root. Uncovered paths are
+    /// missing there and listed in the report.
     ///
     /// # Errors
-    /// `PlaceNotEmpty`, `PlaceInside`, `NotKept`, `CopyFailed`, `Cancelled`. What was written so far
-    /// is removed.
+    /// `PlaceNotEmpty`, `PlaceInside`, `NotKept`, `CopyFailed`, `Cancelled`. On failure, what was
+    /// written is removed.
     pub fn copy_to(
         &self,
         snapshot: SnapshotId,
@@ -384,10 +387,10 @@ impl Workspace {
         copy_snapshot(request, snapshot, place)
     }
 
-    /// Writes a snapshot as one stream, without ignored files and without git's own state.
+    /// Writes a snapshot as one stream, without ignored files and git's own state.
     ///
     /// # Errors
-    /// `NotKept` when a content is missing; `Disk` when `out` refuses.
+    /// `NotKept` when a content is missing; `Disk` when writing to `out` fails.
     pub fn pack(
         &self,
         snapshot: SnapshotId,
@@ -397,19 +400,20 @@ impl Workspace {
         pack_snapshot(&self.store, snapshot, options, out)
     }
 
-    /// Takes a pack into the store, whole or not at all. The files are then written by `copy_to`.
+    /// Adds a pack to the store, all of it or nothing. Write its files with `copy_to`.
     ///
     /// # Errors
-    /// `NotAPack`, `PackCut` and `PackRefused` for what is no good pack; `NoRoom`.
+    /// `NotAPack`, `PackCut` and `PackRefused` for an invalid pack; `NoRoom`.
     pub fn unpack(&mut self, from: &mut dyn Read) -> Result<SnapshotId, WorkspaceError> {
         unpack_snapshot(&self.store, &self.options.limits, from)
     }
 
-    /// Removes what none of these snapshots needs, and the trash of restores whose state before is
-    /// not among them. Returns the bytes that were freed.
+    /// Removes what none of these snapshots needs, and the trash of restores whose snapshot before
+    /// is not among them. Returns the bytes freed.
     ///
     /// # Errors
-    /// `InUse` while another process uses the store, and `Disk`; what `live` names is there in any case.
+    /// `InUse` while another process uses the store, `UnfinishedRestore`, and `Disk`; contents of
+    /// `live` are kept in any case.
     pub fn forget(&mut self, live: &[SnapshotId]) -> Result<u64, WorkspaceError> {
         if self.has_unfinished_restore() {
             return Err(WorkspaceError::UnfinishedRestore);
@@ -425,7 +429,7 @@ impl Workspace {
         StoreUsage { bytes: usage.bytes + measure_lost(self.store.folder()), ..usage }
     }
 
-    /// For tests: called before every operation that changes the disk.
+    /// For tests: the hook is called before every operation that changes the disk.
     #[doc(hidden)]
     pub fn set_disk_hook(&mut self, hook: impl Fn(&'static str) + Send + Sync + 'static) {
         self.hook = DiskHook::new(hook);
@@ -436,7 +440,7 @@ impl Workspace {
         self.store.folder().join(CACHE_NAME)
     }
 
-    /// A cache that cannot be written costs the next process a longer look.
+    /// On failure, the next process only needs a longer look.
     fn save_cache(&mut self) {
         if let Some(cache) = &self.cache {
             self.is_cache_saved = save_cache(&self.cache_path(), &self.root, cache).is_ok();
@@ -452,7 +456,7 @@ impl Drop for Workspace {
     }
 }
 
-/// Network file systems keep another machine's time; FAT counts in two seconds.
+/// Network file systems use another machine's clock; FAT has a resolution of two seconds.
 #[cfg(target_os = "linux")]
 fn has_poor_times(root: &RootFolder) -> bool {
     /// nfs, smb, smb2, cifs, fat, exfat, 9p, fuse.

@@ -1,4 +1,4 @@
-//! Follows a session: for people, for programs that speak stream-json, and for its result.
+//! Follows a session: for a terminal, for stream-json clients, or only for its result.
 
 use std::time::Duration;
 
@@ -11,8 +11,8 @@ use super::gateway_client::GatewayClient;
 use super::{json_of, text_of};
 use crate::args::{AttachArgs, LogsArgs};
 
-/// Reads frames from a gateway, and from the next one after a break, until the session ends. Returns how
-/// the session stands.
+/// Reads frames from a gateway until the session ends, reconnecting after a break. Returns the
+/// session's final state.
 async fn follow_frames(
     client: &GatewayClient,
     session: &str,
@@ -79,7 +79,7 @@ impl StreamedEvent {
     }
 }
 
-/// Waits for the end and prints the result.
+/// Waits for the session to end and prints its result.
 pub(crate) async fn wait_for_result(
     client: &GatewayClient,
     session: &str,
@@ -115,7 +115,7 @@ pub(crate) async fn logs(args: LogsArgs) -> Result<Exit, CommandError> {
     Ok(Exit::SUCCESS)
 }
 
-/// Follows a session and sends what comes on standard input: lines of text, or stream-json both ways.
+/// Follows a session and forwards stdin: lines of text, or stream-json in both directions.
 pub(crate) async fn run(args: AttachArgs) -> Result<Exit, CommandError> {
     let client = GatewayClient::new(&args.server)?;
     let is_stream = args.stream_json;
@@ -172,7 +172,7 @@ async fn send_input(args: &AttachArgs) -> Result<(), CommandError> {
                 if request == Some("interrupt") {
                     client.post(&format!("{path}/cancel"), &json!({})).await?;
                 }
-                // A client waits for the answer to what it asks first.
+                // An SDK client waits for the response to its first control request.
                 let answer = json!({ "type": "control_response", "response": { "subtype": "success",
                     "request_id": frame.get("request_id"), "response": {} } });
                 println!("{answer}");
@@ -183,7 +183,7 @@ async fn send_input(args: &AttachArgs) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// The text of a message: as it is, or of its blocks.
+/// The text of a message: a string, or the text blocks joined.
 fn read_content(content: Option<&Value>) -> String {
     match content {
         Some(Value::String(text)) => text.clone(),
@@ -195,7 +195,7 @@ fn read_content(content: Option<&Value>) -> String {
     }
 }
 
-/// One line for each thing that was said or done.
+/// Prints one line per message, tool call, result or question.
 fn print_frame(frame: &str) {
     let frame: Value = serde_json::from_str(frame).unwrap_or_default();
     let kind = text_of(&frame, "type");

@@ -1,7 +1,7 @@
-//! `windlass batch`: one session for each row, followed to the end, with a report.
+//! `windlass batch`: one session per row, followed to the end, with a report.
 //!
-//! The id of a row's session is made from the batch's name, the row's number and its prompt: the same
-//! command again submits nothing twice and goes on waiting.
+//! A session's id is derived from the batch's name, the row's number and its prompt, so that
+//! repeating the command submits nothing twice and continues waiting.
 
 use std::path::Path;
 use std::time::Duration;
@@ -67,7 +67,7 @@ pub(crate) async fn run(args: BatchArgs) -> Result<Exit, CommandError> {
     Ok(if is_done { Exit::SUCCESS } else { Exit::FAILURE })
 }
 
-/// Looks at each session until none of them waits or runs.
+/// Polls each session until none of them is queued or running.
 async fn wait_for_all(client: &GatewayClient, ids: &[String]) -> Result<Vec<Value>, CommandError> {
     let mut outcomes: Vec<Option<Value>> = vec![None; ids.len()];
     let mut failures = 0;
@@ -124,7 +124,7 @@ fn write_report(path: &Path, text: &str, outcomes: &[Value]) -> Result<(), Comma
     std::fs::write(path.with_extension("json"), all).map_err(failed)
 }
 
-/// A UUID that is the same for the same row of the same batch.
+/// A UUID derived from the batch and the row.
 fn derive_id(batch: &str, number: usize, prompt: &str) -> String {
     let name = format!("{batch}\n{number}\n{prompt}");
     let hex = to_hex(digest(&SHA256, name.as_bytes()).as_ref());

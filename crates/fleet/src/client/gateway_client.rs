@@ -1,4 +1,4 @@
-//! HTTP to a gateway, with the token from the environment.
+//! HTTP client for a gateway, with the token from the environment.
 
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ impl GatewayClient {
                 "--server must be a URL such as https://fleet.example",
             ));
         }
-        // Only the first call decides; all choose the same.
+        // Fails if a provider is already installed, which is then the same one.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = Client::builder()
             .connect_timeout(CONNECT_WAIT)
@@ -48,7 +48,7 @@ impl GatewayClient {
         self.read(request.header(CONTENT_TYPE, "application/json").body(body.to_string())).await
     }
 
-    /// Begins to follow a session behind this event.
+    /// Opens the event stream of a session after event `after`.
     pub(crate) async fn follow(
         &self,
         session: &str,

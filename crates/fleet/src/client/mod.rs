@@ -13,7 +13,6 @@ use windlass_host::exit::Exit;
 use self::gateway_client::GatewayClient;
 use crate::args::{AnswerArgs, AnswerWord, PsArgs, SessionArg, SpecArgs, SubmitArgs};
 
-/// The spec that flags describe.
 fn to_spec(args: &SpecArgs) -> Result<SessionSpec, CommandError> {
     let git = args.git.clone();
     let spec = SessionSpec {
@@ -143,7 +142,7 @@ fn text_of(value: &Value, name: &str) -> String {
     value.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
 }
 
-/// Millionths of a dollar for people.
+/// Formats millionths of a dollar.
 fn to_usd(micro: &Value) -> String {
     let micro = micro.as_i64().unwrap_or(0);
     format!("${}.{:04}", micro / 1_000_000, micro % 1_000_000 / 100)

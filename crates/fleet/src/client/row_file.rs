@@ -1,9 +1,9 @@
-//! Rows of a batch: CSV with a header, or one JSON object a line; and prompts made of them.
+//! Reads the rows of a batch (CSV with a header, or one JSON object per line) and fills prompt
+//! templates.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// One row: its columns by name.
 pub(crate) type BatchRow = BTreeMap<String, String>;
 
 pub(crate) fn read_rows(path: &Path) -> Result<Vec<BatchRow>, String> {
@@ -47,7 +47,8 @@ fn read_csv_rows(text: &str) -> Result<Vec<BatchRow>, String> {
     Ok(rows)
 }
 
-/// Records with the lines they begin at. Quotes keep commas and line ends; two of them are one.
+/// Returns records with their first line number. Quoted fields may contain commas and line ends;
+/// `""` is one quote.
 fn parse_csv(text: &str) -> Result<Vec<(usize, Vec<String>)>, String> {
     let mut records = Vec::new();
     let mut record = Vec::new();
@@ -85,7 +86,7 @@ fn parse_csv(text: &str) -> Result<Vec<(usize, Vec<String>)>, String> {
     Ok(records)
 }
 
-/// The template with the values of a row. `{{` and `}}` are braces.
+/// Fills the template with the values of a row. `{{` and `}}` are literal braces.
 pub(crate) fn fill_template(template: &str, row: &BatchRow) -> Result<String, String> {
     let mut text = String::new();
     let mut rest = template;

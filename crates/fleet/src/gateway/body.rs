@@ -1,4 +1,4 @@
-//! What an answer consists of: a whole, or events as they come.
+//! Response bodies: complete, or a stream of events.
 
 use std::convert::Infallible;
 use std::pin::Pin;

@@ -1,4 +1,4 @@
-//! One function for each route: read, check who asks, ask the store, answer.
+//! The handlers of the routes: parse the request, check the token's role, query the store, respond.
 
 use std::sync::Arc;
 
@@ -88,7 +88,7 @@ struct SubmitBody {
     prompt: String,
     #[serde(default)]
     spec: SessionSpec,
-    /// The same id again is the same session.
+    /// Submitting the same id again refers to the same session.
     id: Option<String>,
     name: Option<String>,
     #[serde(default)]
@@ -181,7 +181,7 @@ impl AskedRequest<'_> {
     async fn add_batch(self) -> EndpointResult {
         let body: BatchBody = read_json(self.request).await?;
         let name: String = body.name.chars().take(200).collect();
-        // The same name of the same tenant is the same batch.
+        // A tenant's batches are identified by name, so adding one again returns the same batch.
         let id = format!("{}/{name}", self.holder.tenant);
         self.context.store.add_batch(&id, &self.holder.tenant, &name).await?;
         Ok(json_response(StatusCode::CREATED, json!({ "id": id }).to_string()))

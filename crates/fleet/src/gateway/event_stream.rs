@@ -1,7 +1,7 @@
-//! What a session says, as server-sent events: everything behind a number, then what comes.
+//! A session's frames as server-sent events: those after a given number, then new ones.
 //!
-//! The number of a frame is its event's id, so a client that reconnects anywhere says where it was and
-//! misses nothing. The last event is called `end` and says how the session stands.
+//! A frame's number is its event id, so a client that reconnects to any gateway resumes where it
+//! was and misses nothing. The last event is named `end` and has the session's state.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -42,9 +42,9 @@ impl EventStream {
         let mut is_ending = self.context.is_ending.subscribe();
         let mut silence = 0;
         loop {
-            // The state is read first: what is added meanwhile is then still read before the end.
+            // Read before the events: frames added meanwhile are then still sent before `end`.
             let Ok(row) = self.context.store.read_session(&self.session).await else {
-                // A client that reconnects goes on where it was.
+                // The client reconnects and resumes.
                 return;
             };
             let Some(row) = row else { return };
@@ -73,7 +73,8 @@ impl EventStream {
                 () = wait_for_news(&mut news, &self.session) => {}
                 () = tokio::time::sleep(POLL) => {
                     silence += 1;
-                    // A sign of life: proxies close what is silent, and a client that is gone is noticed.
+                    // Keep-alive: proxies close silent connections, and a failed send detects a
+                    // client that is gone.
                     if silence % SILENT_POLLS == 0 && !self.send(": alive\n\n".to_owned()).await {
                         return;
                     }
@@ -83,7 +84,7 @@ impl EventStream {
         }
     }
 
-    /// Sends, unless the client is gone or does not read.
+    /// Returns false if the client is gone or does not read.
     async fn send(&self, text: String) -> bool {
         let sent = tokio::time::timeout(SLOW_CLIENT_WAIT, self.sender.send(text.into())).await;
         matches!(sent, Ok(Ok(())))
@@ -95,7 +96,7 @@ async fn wait_for_news(news: &mut broadcast::Receiver<String>, session: &str) {
         match news.recv().await {
             Ok(named) if named == session => return,
             Ok(_) => {}
-            // Some were missed: one of them may have been ours.
+            // The receiver lagged; one of the missed notifications may have been for this session.
             Err(broadcast::error::RecvError::Lagged(_)) => return,
             Err(broadcast::error::RecvError::Closed) => return std::future::pending().await,
         }

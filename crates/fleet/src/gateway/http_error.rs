@@ -1,4 +1,4 @@
-//! Refusals: a status and one sentence, as JSON.
+//! Error responses: a status and one sentence, as JSON.
 
 use hyper::{Response, StatusCode};
 use serde_json::json;
@@ -21,7 +21,7 @@ impl HttpError {
         Self::new(StatusCode::BAD_REQUEST, words)
     }
 
-    /// The same for what is not there and for what belongs to another tenant.
+    /// Also used for another tenant's session, so that its existence is not revealed.
     pub(crate) fn no_session() -> Self {
         Self::new(StatusCode::NOT_FOUND, "there is no such session")
     }
@@ -45,7 +45,7 @@ impl From<StoreError> for HttpError {
             StoreError::NoTenant(_) | StoreError::Invalid(_) => {
                 Self::bad_request(error.to_string())
             }
-            // What the database says may quote what others wrote.
+            // Database errors may quote other tenants' data, so they are only logged.
             StoreError::NotAUrl
             | StoreError::BadUrl(_)
             | StoreError::Refused(_)

@@ -1,4 +1,4 @@
-//! Counters for monitoring, in the text format that Prometheus reads.
+//! Counters and gauges in Prometheus text format.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

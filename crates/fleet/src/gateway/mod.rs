@@ -1,5 +1,5 @@
-//! `windlass-fleet serve`: the HTTP API in front of the store. It keeps nothing: any number of gateways
-//! serve the same fleet, and one that dies costs its watchers a reconnect.
+//! `windlass-fleet serve`: the HTTP API in front of the store. It is stateless: any number of
+//! gateways serve the same fleet, and when one dies its clients only reconnect.
 
 mod body;
 mod endpoint;
@@ -28,23 +28,22 @@ use self::metrics::GatewayMetrics;
 use crate::store::FleetStore;
 use crate::worker::report_line;
 
-/// What a gateway is started with.
 #[derive(Clone, Debug)]
 pub struct GatewayOptions {
     pub store_url: String,
     pub listen: String,
-    /// Connections at once.
+    /// Limit on concurrent connections.
     pub connections: usize,
 }
 
-/// What all requests share.
+/// Shared by all requests.
 #[derive(Debug)]
 pub(crate) struct GatewayContext {
     pub(crate) store: FleetStore,
     pub(crate) metrics: GatewayMetrics,
-    /// Sessions of which there is something new.
+    /// Ids of sessions with new events.
     pub(crate) news: broadcast::Sender<String>,
-    /// The gateway ends: streams are closed, and their clients go elsewhere.
+    /// Set when the gateway shuts down: streams are closed, and clients reconnect elsewhere.
     pub(crate) is_ending: watch::Sender<bool>,
 }
 
@@ -74,11 +73,12 @@ pub async fn serve(options: GatewayOptions) -> Result<Exit, CommandError> {
             Some(_) = connections.join_next() => {}
             accepted = listener.accept() => {
                 let Ok((stream, _)) = accepted else {
-                    // No descriptor is free: the next one may come when a connection has ended.
+                    // Out of file descriptors: retries when a connection may have ended.
                     tokio::time::sleep(ACCEPT_PAUSE).await;
                     continue;
                 };
-                // Past the limit a connection is closed at once, instead of waiting unseen.
+                // Above the limit a connection is closed at once, instead of waiting in the accept
+                // queue.
                 let Ok(place) = Arc::clone(&places).try_acquire_owned() else { continue };
                 let context = Arc::clone(&context);
                 connections.spawn(async move {
@@ -98,7 +98,7 @@ pub async fn serve(options: GatewayOptions) -> Result<Exit, CommandError> {
 }
 
 async fn serve_connection(stream: TcpStream, context: Arc<GatewayContext>) {
-    // Answers are written at once.
+    // Disables Nagle's algorithm, so that events are sent at once.
     let _ = stream.set_nodelay(true);
     let service = service_fn(|request| {
         let context = Arc::clone(&context);
@@ -125,15 +125,15 @@ async fn serve_connection(stream: TcpStream, context: Arc<GatewayContext>) {
     }
 }
 
-/// Passes on what the database says. Without it streams go on, by polling.
+/// Forwards the database's notifications. Without them streams still work, by polling.
 async fn hear_news(context: Arc<GatewayContext>) {
     loop {
         if let Ok(mut listener) = context.store.pool.listen(&["windlass_events"]).await {
-            // A connection that has gone dead says nothing either: now and then a new one is made.
+            // Reconnects after a silence, since a dead connection cannot be told from an idle one.
             while let Ok(Ok(Some(heard))) =
                 tokio::time::timeout(HEARING_SILENCE, listener.try_recv()).await
             {
-                // Without a stream nobody needs it.
+                // Fails when no stream is subscribed.
                 let _ = context.news.send(heard.payload().to_owned());
             }
         }

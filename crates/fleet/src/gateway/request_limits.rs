@@ -1,4 +1,4 @@
-//! Reads what a client sends, within bounds: bytes, time, and the form of the token.
+//! Parses requests within limits on size, time and the form of the token.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -11,7 +11,6 @@ use serde::de::DeserializeOwned;
 
 use super::http_error::HttpError;
 
-/// The bearer token of a request.
 pub(crate) fn read_token(request: &Request<Incoming>) -> Result<String, HttpError> {
     let missing =
         || HttpError::new(StatusCode::UNAUTHORIZED, "send a token: `Authorization: Bearer …`");
@@ -21,7 +20,7 @@ pub(crate) fn read_token(request: &Request<Incoming>) -> Result<String, HttpErro
     token.map(str::to_owned).ok_or_else(missing)
 }
 
-/// The body as JSON. A body that is too long or too slow is not read to its end.
+/// Parses the body as JSON. Stops reading a body that is too large or too slow.
 pub(crate) async fn read_json<T: DeserializeOwned>(
     request: Request<Incoming>,
 ) -> Result<T, HttpError> {
@@ -40,8 +39,8 @@ pub(crate) async fn read_json<T: DeserializeOwned>(
     serde_json::from_slice(&bytes).map_err(|error| HttpError::bad_request(error.to_string()))
 }
 
-/// The values after the question mark. Names that are not known are refused, because a mistyped filter
-/// would show everything.
+/// Parses the query string. Unknown names are rejected, because a mistyped filter would list
+/// everything.
 pub(crate) fn read_query(
     request: &Request<Incoming>,
     known: &[&str],

@@ -1,5 +1,5 @@
-//! The table of routes: what is asked, and which role may ask it. `openapi.json` says the same to
-//! clients; a test compares the two.
+//! The table of routes with the role each requires. `openapi.json` documents the same routes; a
+//! test compares the two.
 
 use crate::store::TokenRole;
 
@@ -25,9 +25,9 @@ pub enum ApiEndpoint {
 #[derive(Clone, Copy, Debug)]
 pub struct Route {
     pub method: &'static str,
-    /// `{id}` stands for a session's id.
+    /// `{id}` is a placeholder for a session's id.
     pub path: &'static str,
-    /// Nothing for those that need no token.
+    /// `None` for routes that need no token.
     pub role: Option<TokenRole>,
     pub endpoint: ApiEndpoint,
 }
@@ -64,14 +64,14 @@ pub const ROUTES: &[Route] = &[
     route("GET", "/v1/workers", ADMIN, ApiEndpoint::ListWorkers),
 ];
 
-/// What a request asks for.
+/// Result of matching a method and a path.
 #[derive(Clone, Debug)]
 pub enum RouteMatch {
     Found {
         route: Route,
         session: Option<String>,
     },
-    /// The path is known, with other methods.
+    /// The path exists only with these other methods.
     WrongMethod(Vec<&'static str>),
     Unknown,
 }
@@ -92,7 +92,7 @@ pub fn find_route(method: &str, path: &str) -> RouteMatch {
     }
 }
 
-/// Some if the path fits, with the session it names.
+/// `Some` if the path matches, with the session id in it.
 fn match_path(pattern: &str, path: &str) -> Option<Option<String>> {
     let mut session = None;
     let mut parts = path.split('/');
@@ -108,7 +108,7 @@ fn match_path(pattern: &str, path: &str) -> Option<Option<String>> {
     parts.next().is_none().then_some(session)
 }
 
-/// Ids are UUIDs; anything else is looked up nowhere.
+/// Session ids are UUIDs; anything else is not looked up.
 #[must_use]
 pub fn is_session_id(text: &str) -> bool {
     text.len() == 36 && text.bytes().all(|byte| byte == b'-' || byte.is_ascii_hexdigit())

@@ -1,4 +1,4 @@
-//! Workers and what they hold: register, renew, claim, end a claim.
+//! Workers and claims: register, renew, claim, end a claim.
 
 use std::time::Duration;
 
@@ -8,7 +8,6 @@ use sqlx::{FromRow, Row};
 use super::{FleetStore, SCHEMA_VERSION, StoreError, to_i64, to_u64};
 use crate::tenant_policy::TenantPolicy;
 
-/// A worker as the store knows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkerRow {
     pub id: String,
@@ -17,21 +16,19 @@ pub struct WorkerRow {
     pub capacity: i32,
     pub running: i64,
     pub is_draining: bool,
-    /// Milliseconds until the lease ends, by the database's clock; negative when it has.
+    /// Milliseconds until the lease ends, by the database's clock; negative after its end.
     pub lease_millis: i64,
 }
 
-/// A session that was claimed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClaimedRow {
     pub id: String,
     pub epoch: u64,
     pub spec: String,
-    /// Claims since the last orderly end, this one included.
+    /// Claims since the last orderly end, including this one.
     pub attempts: i32,
-    /// What the first host checked out.
+    /// The commit that the first host checked out.
     pub base_commit: Option<String>,
-    /// What its tenant's sessions may do.
     pub policy: TenantPolicy,
 }
 
@@ -51,15 +48,14 @@ impl FromRow<'_, PgRow> for ClaimedRow {
     }
 }
 
-/// What the store answers to a worker that goes on.
+/// The store's response to a renewal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RenewedLease {
     pub held: Vec<HeldSession>,
-    /// The version of the store, which may have been migrated meanwhile.
+    /// The store's schema version, which a migration may have raised meanwhile.
     pub schema: i64,
 }
 
-/// A session that a worker still holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeldSession {
     pub id: String,
@@ -67,21 +63,20 @@ pub struct HeldSession {
     pub is_cancelled: bool,
 }
 
-/// The version of the store, and what is held: id, epoch, whether it is cancelled.
+/// Schema version, then id, epoch and cancellation of a held session.
 type RenewedRow = (i64, Option<String>, Option<i64>, Option<bool>);
 
-/// How a claim ends.
 #[derive(Clone, Debug, Default)]
 pub struct ClaimEnd {
-    /// The state of the session from here on.
+    /// The session's next state.
     pub state: &'static str,
     pub reason: Option<String>,
     pub result: Option<String>,
-    /// It ended as it should: earlier losses of a worker no longer count.
+    /// An orderly end: earlier losses of a worker no longer count.
     pub is_orderly: bool,
-    /// How long it waits before the next claim, if it is queued.
+    /// Delay before the next claim, if the session is queued.
     pub wake_after: Duration,
-    /// Its provider limits the rate: other sessions wait for that long, too.
+    /// The provider limits the rate: its other sessions wait for `wake_after` too.
     pub is_rate_limited: bool,
 }
 
@@ -107,7 +102,8 @@ impl FleetStore {
         Ok(())
     }
 
-    /// Extends a worker's lease by the database's clock. Returns nothing if the worker is no longer known.
+    /// Extends a worker's lease by the database's clock. Returns `None` if the worker's row was
+    /// removed.
     pub async fn renew_worker(
         &self,
         id: &str,
@@ -138,7 +134,8 @@ impl FleetStore {
         Ok(Some(RenewedLease { held: held.collect(), schema }))
     }
 
-    /// Gives back what the store thinks that the worker runs, except these. Says how many there were.
+    /// Gives back sessions that the store attributes to this worker, except these (id and epoch).
+    /// Returns their number.
     pub async fn give_back_sessions(
         &self,
         worker: &str,
@@ -155,7 +152,7 @@ impl FleetStore {
         Ok(count.fetch_one(&self.pool).await?)
     }
 
-    /// Forgets a worker that holds nothing any more.
+    /// Removes a worker that holds nothing any more.
     pub async fn remove_worker(&self, id: &str) -> Result<(), StoreError> {
         sqlx::query("delete from windlass.workers where id = $1")
             .bind(id)
@@ -164,7 +161,7 @@ impl FleetStore {
         Ok(())
     }
 
-    /// Is there something to claim? Asked before the lock of claims is taken.
+    /// Whether there may be a session to claim. Cheaper than `claim_session`, which locks claims.
     pub async fn has_claimable(&self) -> Result<bool, StoreError> {
         let found = sqlx::query_scalar(
             "select exists (select 1 from windlass.sessions q where state = 'queued' \
@@ -188,7 +185,7 @@ impl FleetStore {
         Ok(row.fetch_optional(&self.pool).await?)
     }
 
-    /// Ends a claim. Says whether it still held.
+    /// Ends a claim. Returns whether it still held.
     pub async fn end_claim(
         &self,
         session: &str,
@@ -218,7 +215,7 @@ impl FleetStore {
         Ok(ended.fetch_one(&self.pool).await?)
     }
 
-    /// Every worker, those whose lease has ended included.
+    /// All workers, including those whose lease has ended.
     pub async fn list_workers(&self) -> Result<Vec<WorkerRow>, StoreError> {
         let rows: Vec<(String, String, i32, i32, bool, i64, i64)> = sqlx::query_as(
             "select w.id, w.host, w.pid, w.capacity, w.drains, \
@@ -245,5 +242,5 @@ fn to_millis(time: Duration) -> i64 {
     i64::try_from(time.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// How often in a row a session waits for its provider before it is parked.
+/// Rate limit waits in a row before a session is parked.
 const WAITS_MAX: i32 = 50;

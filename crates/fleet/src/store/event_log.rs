@@ -1,9 +1,10 @@
-//! What a session said, as the frames of `stream-json`, numbered, so that a watcher misses nothing.
+//! A session's `stream-json` frames, numbered so that clients can resume without a gap.
 
 use super::{FleetStore, StoreError, to_i64, to_u64};
 
 impl FleetStore {
-    /// Adds a frame, if the claim holds; one whose id is there already is left out. Says whether the claim holds.
+    /// Adds a frame if the claim holds; a frame whose id exists is skipped. Returns whether the
+    /// claim holds.
     pub async fn add_event(
         &self,
         session: &str,
@@ -21,7 +22,7 @@ impl FleetStore {
         Ok(added.fetch_one(&self.pool).await?)
     }
 
-    /// Frames behind this number, oldest first.
+    /// Frames after number `after`, oldest first.
     pub async fn read_events(
         &self,
         session: &str,

@@ -1,4 +1,4 @@
-//! What people send to a running session: messages, and answers to its questions.
+//! Input of users for a running session: messages, and answers to its questions.
 
 use sqlx::postgres::PgRow;
 use sqlx::{FromRow, Row};
@@ -29,17 +29,17 @@ impl FromRow<'_, PgRow> for InboxAnswer {
     }
 }
 
-/// What waits for a session.
+/// Pending input of a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SessionInbox {
-    /// Messages that stand in no journal yet, oldest first.
+    /// Messages that are not in the journal yet, oldest first.
     pub messages: Vec<InboxMessage>,
     pub answers: Vec<InboxAnswer>,
     pub is_cancelled: bool,
 }
 
 impl FleetStore {
-    /// Adds a message. The same name again is the same message. Returns its number.
+    /// Adds a message. One with the same uuid is added only once. Returns its number.
     pub async fn add_message(
         &self,
         session: &str,
@@ -78,7 +78,8 @@ impl FleetStore {
         })
     }
 
-    /// A message was dealt with, whether a record says so or not: some are answered without a model.
+    /// Marks a message as handled. Needed for messages answered without a model, which leave no
+    /// record.
     pub async fn take_message(
         &self,
         session: &str,
@@ -100,7 +101,7 @@ impl FleetStore {
         Ok(())
     }
 
-    /// The session asks something.
+    /// Adds or reopens a question of the session.
     pub async fn add_question(
         &self,
         session: &str,
@@ -121,7 +122,7 @@ impl FleetStore {
         Ok(())
     }
 
-    /// The question was answered, withdrawn, or its worker is gone.
+    /// Removes a question that was answered or withdrawn, or whose worker is gone.
     pub async fn remove_question(&self, session: &str, request: &str) -> Result<(), StoreError> {
         sqlx::query("delete from windlass.questions where session = $1 and request = $2")
             .bind(session)
@@ -131,7 +132,7 @@ impl FleetStore {
         Ok(())
     }
 
-    /// Open questions: their names and what is asked, as JSON.
+    /// Open questions: request ids and request bodies, as JSON.
     pub async fn list_questions(&self, session: &str) -> Result<Vec<(String, String)>, StoreError> {
         let rows = sqlx::query_as(
             "select request, body from windlass.questions where session = $1 and answer is null \
@@ -140,7 +141,7 @@ impl FleetStore {
         Ok(rows.bind(session).fetch_all(&self.pool).await?)
     }
 
-    /// Answers a question that is still open. Says whether it was.
+    /// Answers a question if it is still open. Returns whether it was.
     pub async fn answer_question(
         &self,
         session: &str,

@@ -1,44 +1,43 @@
-//! Journals as bytes: appended behind the fence, cut, read back whole.
+//! Journals as bytes: fenced append, truncate, and read.
 
 use windlass_journal::store::journal_lines::{JournalLinesSummary, summarize_lines};
 
 use super::{FleetStore, StoreError, to_i64, to_u64};
 
-/// Bytes for the end of one file of a session's journals.
+/// Bytes to append to one file of a session's journals.
 #[derive(Clone, Copy, Debug)]
 pub struct AppendRequest<'a> {
     pub session: &'a str,
     pub epoch: u64,
     pub worker: &'a str,
-    /// Relative to the session's folder of journals.
+    /// Relative to the session's journal folder.
     pub file: &'a str,
-    /// Where the file must end; anywhere if nothing is said.
+    /// The required current length of the file; `None` for any.
     pub position: Option<u64>,
-    /// The record the journal must end with; any if nothing is said.
+    /// The required last record of the journal; `None` for any.
     pub expected_seq: Option<u64>,
     pub bytes: &'a [u8],
 }
 
-/// One file of a session's journals.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JournalFile {
     pub name: String,
     pub bytes: Vec<u8>,
 }
 
-/// The journal of the session itself; those of its agents lie in a folder beside it.
+/// The session's own journal; those of its agents are in a folder next to it.
 pub(crate) const MAIN_FILE: &str = "session.jsonl";
-/// What the session changed, as text.
+/// The blob with the session's changes as a patch.
 pub(crate) const PATCH_BLOB: &str = "patch";
 
 impl FleetStore {
-    /// Appends, if the claim holds. Returns the new length of the file and what stood in the lines.
+    /// Appends if the claim holds. Returns the new length of the file and a summary of the lines.
     pub async fn append_journal(
         &self,
         request: AppendRequest<'_>,
     ) -> Result<(u64, JournalLinesSummary), StoreError> {
         let summary = summarize_lines(request.bytes);
-        // Records of nested sessions have numbers of their own.
+        // Nested sessions number their records separately.
         let is_main = !request.file.contains('/');
         let seq = summary.last_seq.filter(|_| is_main);
         let (outcome, value): (String, i64) = sqlx::query_as(
@@ -68,7 +67,7 @@ impl FleetStore {
         }
     }
 
-    /// Drops everything behind this length of a file, if the claim holds.
+    /// Truncates a file to this length if the claim holds.
     pub async fn cut_journal(
         &self,
         session: &str,
@@ -93,7 +92,7 @@ impl FleetStore {
         }
     }
 
-    /// The length of one file of a session's journals; 0 if it is not there.
+    /// The length of one file of a session's journals; 0 if it does not exist.
     pub async fn read_journal_length(&self, session: &str, file: &str) -> Result<u64, StoreError> {
         let length: Option<i64> = sqlx::query_scalar(
             "select position + length(bytes) from windlass.journal \
@@ -116,7 +115,6 @@ impl FleetStore {
         Ok(blob.bind(session).bind(name).fetch_optional(&self.pool).await?)
     }
 
-    /// All files of a session's journals.
     pub async fn read_journals(&self, session: &str) -> Result<Vec<JournalFile>, StoreError> {
         let rows: Vec<(String, Vec<u8>)> = sqlx::query_as(
             "select file, bytes from windlass.journal where session = $1 order by file, position",

@@ -1,4 +1,5 @@
-//! The schema and its versions: forward only, one transaction, refused where something else stands.
+//! The schema and its versions: migrated forward only, in one transaction; a foreign schema is
+//! refused.
 
 use std::time::Duration;
 
@@ -7,19 +8,18 @@ use sqlx::{Connection, PgConnection};
 use super::store_pool::{ANSWER_WAIT, in_time};
 use super::{FleetStore, StoreError};
 
-/// The version this program works with.
+/// The schema version this program works with.
 pub const SCHEMA_VERSION: i64 = 2;
 
-/// What brings a store from the version before to this one.
+/// Each script migrates from the previous version to the given one.
 const MIGRATIONS: &[(i64, &str)] =
     &[(1, include_str!("schema_1.sql")), (2, include_str!("schema_2.sql"))];
 
-/// What stands in a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SchemaState {
-    /// Nothing of ours.
+    /// No schema named `windlass`.
     Missing,
-    /// A schema of our name that is not ours.
+    /// A schema of that name that is not ours.
     NotOurs,
     Version(i64),
 }
@@ -32,7 +32,7 @@ impl FleetStore {
         Ok(state)
     }
 
-    /// Refuses every store but one of this version.
+    /// Fails unless the store has exactly this version.
     pub async fn check_schema(&self) -> Result<(), StoreError> {
         match self.read_schema().await? {
             SchemaState::Missing => Err(StoreError::Missing),
@@ -43,7 +43,7 @@ impl FleetStore {
         }
     }
 
-    /// Brings the store to this version. Returns the version it had, 0 if it was not there.
+    /// Migrates the store to this version. Returns its previous version, 0 if it did not exist.
     pub async fn migrate(&self) -> Result<i64, StoreError> {
         let mut held = self.pool.connection().await?;
         let migration = migrate_connection(held.get()?);
@@ -55,10 +55,10 @@ impl FleetStore {
 
 async fn migrate_connection(connection: &mut PgConnection) -> Result<i64, StoreError> {
     let mut transaction = connection.begin().await?;
-    // A large table may take its time, and so may one that another program began.
+    // Rewriting a large table may take long, and so may waiting for another program's lock.
     sqlx::query("set local statement_timeout = 0").execute(&mut *transaction).await?;
     sqlx::query("set local lock_timeout = 0").execute(&mut *transaction).await?;
-    // Two migrations at once would both see the older version.
+    // Two concurrent migrations would both see the older version.
     sqlx::query("select pg_advisory_xact_lock(5787213827046133841)")
         .execute(&mut *transaction)
         .await?;
@@ -104,5 +104,5 @@ async fn read_schema(connection: &mut PgConnection) -> sqlx::Result<SchemaState>
     Ok(version.map_or(SchemaState::NotOurs, SchemaState::Version))
 }
 
-/// A large store takes its time to be rewritten.
+/// Rewriting a large store takes long.
 const MIGRATION_WAIT: Duration = Duration::from_secs(3600);

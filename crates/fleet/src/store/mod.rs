@@ -1,7 +1,8 @@
 //! The store of a fleet: sessions, queue, leases, journals, budgets and tokens in PostgreSQL.
 //!
-//! Every rule that must hold whatever dies is one function of the database (`schema_1.sql` and on), so that
-//! it is one transaction and one round trip. The code here calls them and names what came of it.
+//! Every rule that must hold when a process dies is one database function (`schema_1.sql` and
+//! later), so that it is one transaction and one round trip. This code calls them and maps their
+//! outcomes.
 
 mod claim;
 mod event_log;
@@ -25,21 +26,21 @@ pub(crate) use store_pool::StorePool;
 pub use tenant::{TenantChange, TenantRow};
 pub use token::{TokenHolder, TokenRole, TokenRow};
 
-/// A connection to the store, shared by everything in the process.
+/// Handle to the store, shared by everything in the process.
 #[derive(Clone, Debug)]
 pub struct FleetStore {
     pub(crate) pool: StorePool,
 }
 
 impl FleetStore {
-    /// Connects, and checks that the store is ours and of this version.
+    /// Connects, and checks that the schema is ours and of this version.
     pub async fn open(url: &str, connections: u32) -> Result<Self, StoreError> {
         let store = Self::connect(url, connections).await?;
         store.check_schema().await?;
         Ok(store)
     }
 
-    /// Connects without a look at what is there.
+    /// Connects without checking the schema.
     pub async fn connect(url: &str, connections: u32) -> Result<Self, StoreError> {
         if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
             return Err(StoreError::NotAUrl);
@@ -52,7 +53,7 @@ impl FleetStore {
         self.pool.close().await;
     }
 
-    /// Says whether the database answers.
+    /// Checks that the database responds.
     pub async fn ping(&self) -> Result<(), StoreError> {
         sqlx::query("select 1").execute(&self.pool).await?;
         Ok(())

@@ -1,4 +1,4 @@
-//! Sessions as rows: submitted, looked up, listed, cancelled.
+//! Session rows: submit, read, list, cancel.
 
 use sqlx::postgres::PgRow;
 use sqlx::{FromRow, Row};
@@ -6,7 +6,6 @@ use sqlx::{FromRow, Row};
 use super::{FleetStore, StoreError, to_i64, to_u64};
 use crate::session_spec::SessionSpec;
 
-/// A session to be run.
 #[derive(Clone, Debug)]
 pub struct NewSession {
     pub id: String,
@@ -16,12 +15,11 @@ pub struct NewSession {
     pub spec: String,
     pub title: Option<String>,
     pub budget_micro: Option<u64>,
-    /// The first message.
+    /// The first prompt.
     pub content: String,
     pub sender: String,
 }
 
-/// A session as the store knows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionRow {
     pub id: String,
@@ -37,7 +35,7 @@ pub struct SessionRow {
     pub money: SessionMoney,
     pub reason: Option<String>,
     pub result: Option<String>,
-    /// There is a patch of what it changed.
+    /// Whether the store has a patch of its changes.
     pub has_patch: bool,
     pub times: SessionTimes,
 }
@@ -77,20 +75,20 @@ impl FromRow<'_, PgRow> for SessionRow {
     }
 }
 
-/// Millionths of a dollar.
+/// In millionths of a dollar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SessionMoney {
     pub cost_micro: i64,
     pub budget_micro: Option<i64>,
 }
 
-/// Which sessions are listed. Nothing said means all.
+/// Which sessions to list. An absent field matches all.
 #[derive(Clone, Debug, Default)]
 pub struct SessionFilter {
     pub tenant: Option<String>,
     pub state: Option<String>,
     pub batch: Option<String>,
-    /// Only those behind this id.
+    /// Only sessions with a greater id.
     pub after: Option<String>,
     pub limit: u32,
 }
@@ -102,7 +100,7 @@ const COLUMNS: &str = "id, tenant, state, title, batch, batch_row, worker, attem
     (extract(epoch from updated) * 1000)::bigint as updated_millis";
 
 impl FleetStore {
-    /// Puts a session and its first message into the queue.
+    /// Queues a session with its first message.
     pub async fn submit_session(&self, new: &NewSession) -> Result<(), StoreError> {
         let tenant = self.read_tenant(&new.tenant).await?;
         let tenant = tenant.ok_or_else(|| StoreError::NoTenant(new.tenant.clone()))?;
@@ -161,7 +159,7 @@ impl FleetStore {
         Ok(rows.fetch_all(&self.pool).await?)
     }
 
-    /// How many sessions are in each state.
+    /// The number of sessions per state.
     pub async fn count_states(&self) -> Result<Vec<(String, u64)>, StoreError> {
         let rows: Vec<(String, i64)> =
             sqlx::query_as("select state, count(*) from windlass.sessions group by 1 order by 1")
@@ -170,7 +168,8 @@ impl FleetStore {
         Ok(rows.into_iter().map(|(state, count)| (state, to_u64(count))).collect())
     }
 
-    /// Cancels a session: at once if it waits, by its worker if it runs. Returns its state.
+    /// Cancels a session: at once if it is queued, idle or parked; a running one by its worker.
+    /// Returns its state.
     pub async fn cancel_session(&self, id: &str) -> Result<String, StoreError> {
         let state: Option<String> = sqlx::query_scalar(
             "update windlass.sessions set is_cancelled = true, updated = now(), \

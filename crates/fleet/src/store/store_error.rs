@@ -1,4 +1,4 @@
-//! What can go wrong with the store, in one line each: what is wrong and what to do.
+//! Errors of the store. Each message says in one line what is wrong and what to do.
 
 use super::SCHEMA_VERSION;
 
@@ -42,10 +42,10 @@ pub enum StoreError {
     NoTenant(String),
     #[error("{0}")]
     Invalid(String),
-    /// Another worker has the session now.
+    /// Another worker has claimed the session.
     #[error("the session was taken over (claim {current} follows our claim {ours})")]
     Fenced { ours: u64, current: u64 },
-    /// The journal does not end where the writer thinks it does.
+    /// The journal does not end where the writer expected.
     #[error("the journal ends at {found}, not at {expected}")]
     Conflict { expected: u64, found: u64 },
     #[error("the database failed: {0}")]
@@ -69,7 +69,7 @@ impl StoreError {
         }
     }
 
-    /// May the same call succeed a little later, when the database is back?
+    /// Whether the same call may succeed later, when the database is available again.
     #[must_use]
     pub fn is_transient(&self) -> bool {
         let (Self::Database(error) | Self::Unreachable(error)) = self else { return false };
@@ -79,8 +79,8 @@ impl StoreError {
             | sqlx::Error::Protocol(_)
             | sqlx::Error::WorkerCrashed
             | sqlx::Error::Tls(_) => true,
-            // Connection exceptions, not enough room or memory, a shutdown, read-only while it
-            // recovers, a lock or a statement that took too long, a deadlock.
+            // Connection errors, insufficient resources, shutdown, read-only during recovery, lock
+            // and statement timeouts, deadlocks.
             sqlx::Error::Database(refusal) => refusal.code().is_some_and(|code| {
                 ["08", "53", "57", "25", "40", "55", "58"]
                     .iter()

@@ -1,8 +1,8 @@
-//! Connections to the database, and the time it has for an answer.
+//! Database connections with a deadline for each query.
 //!
-//! A host that takes connections and never answers must hold up nobody. So each query has a deadline,
-//! and a connection that missed it, or whose query was given up, is closed instead of being used again:
-//! what it says later would be taken for the answer to something else.
+//! A host that accepts connections and never responds must not block callers, so each query has a
+//! deadline. A connection whose query timed out or was cancelled is closed instead of reused: a
+//! late response would be taken for that of the next query.
 
 use std::str::FromStr;
 use std::time::Duration;
@@ -20,7 +20,7 @@ use super::StoreError;
 
 type DatabaseFuture<'a, T> = std::pin::Pin<Box<dyn Future<Output = sqlx::Result<T>> + Send + 'a>>;
 
-/// Connections that several tasks share. Statements are executed on `&StorePool`.
+/// Connections shared by several tasks. Statements are executed on `&StorePool`.
 #[derive(Clone, Debug)]
 pub(crate) struct StorePool {
     pool: PgPool,
@@ -31,7 +31,7 @@ impl StorePool {
         let options = PgConnectOptions::from_str(url)
             .map_err(StoreError::BadUrl)?
             .application_name("windlass-fleet")
-            // What the database itself gives up, it tells better than our deadline does.
+            // Below our own deadline: the database's timeout errors are more precise.
             .options([("statement_timeout", "18000"), ("lock_timeout", "15000")]);
         let pool = PgPoolOptions::new()
             .max_connections(connections)
@@ -43,7 +43,7 @@ impl StorePool {
     }
 
     pub(super) async fn close(&self) {
-        // What does not say goodbye is closed by the end of the process.
+        // Connections not closed by then are closed when the process ends.
         let _ = tokio::time::timeout(RELEASE_WAIT, self.pool.close()).await;
     }
 
@@ -51,7 +51,7 @@ impl StorePool {
         Ok(HeldConnection { connection: Some(self.pool.acquire().await?) })
     }
 
-    /// A connection that hears of these channels.
+    /// Opens a connection that listens on these channels.
     pub(crate) async fn listen(&self, channels: &[&str]) -> sqlx::Result<PgListener> {
         in_time(ANSWER_WAIT, async {
             let mut listener = PgListener::connect_with(&self.pool).await?;
@@ -62,7 +62,7 @@ impl StorePool {
     }
 }
 
-/// A connection that is closed unless it is released.
+/// A connection that is closed on drop unless it was released.
 pub(crate) struct HeldConnection {
     connection: Option<PoolConnection<Postgres>>,
 }
@@ -72,10 +72,10 @@ impl HeldConnection {
         self.connection.as_deref_mut().ok_or(sqlx::Error::PoolClosed)
     }
 
-    /// Gives it back for the next query.
+    /// Returns the connection to the pool.
     pub(crate) fn release(mut self) {
         let Some(mut connection) = self.connection.take() else { return };
-        // The pool looks whether it still answers, and knows no limit for that.
+        // The pool first checks that the connection responds, without a timeout of its own.
         tokio::spawn(tokio::time::timeout(RELEASE_WAIT, connection.return_to_pool()));
     }
 }
@@ -88,7 +88,7 @@ impl Drop for HeldConnection {
     }
 }
 
-/// Waits for the database, but not for ever.
+/// Fails with `TimedOut` when the database does not respond within `limit`.
 pub(crate) async fn in_time<T>(
     limit: Duration,
     answer: impl Future<Output = sqlx::Result<T>>,
@@ -162,8 +162,8 @@ impl<'p> Executor<'p> for &'p StorePool {
     }
 }
 
-/// How long a call waits for a free connection.
+/// Time limit for getting a free connection.
 const ACQUIRE_WAIT: Duration = Duration::from_secs(5);
-/// How long the database may take for one statement.
+/// Time limit for one statement.
 pub(crate) const ANSWER_WAIT: Duration = Duration::from_secs(20);
 const RELEASE_WAIT: Duration = Duration::from_secs(5);

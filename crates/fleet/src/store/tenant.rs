@@ -1,4 +1,4 @@
-//! Tenants: whose sessions share a budget, a limit, and what they are allowed.
+//! Tenants: groups of sessions that share a budget, a limit and a policy.
 
 use sqlx::postgres::PgRow;
 use sqlx::{FromRow, Row};
@@ -14,7 +14,7 @@ pub struct TenantRow {
     pub policy: TenantPolicy,
 }
 
-/// Millionths of a dollar.
+/// In millionths of a dollar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TenantMoney {
     pub budget_micro: Option<i64>,
@@ -40,7 +40,7 @@ impl FromRow<'_, PgRow> for TenantRow {
     }
 }
 
-/// What is to be changed. What is not said stays as it is.
+/// Fields to change; absent ones keep their value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TenantChange {
     pub budget_micro: Option<u64>,
@@ -50,7 +50,7 @@ pub struct TenantChange {
 }
 
 impl FleetStore {
-    /// Adds a tenant or changes it.
+    /// Adds or changes a tenant.
     pub async fn put_tenant(
         &self,
         id: &str,

@@ -1,4 +1,4 @@
-//! Bearer tokens: random, kept as hashes, each with a tenant and a role.
+//! Bearer tokens: random, stored as hashes, each with a tenant and a role.
 
 use ring::digest::{SHA256, digest};
 use windlass_vocabulary::to_hex;
@@ -8,7 +8,7 @@ use sqlx::{FromRow, Row};
 
 use super::{FleetStore, StoreError};
 
-/// What a token allows; each role includes those before it.
+/// The permissions of a token; each role includes those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TokenRole {
     /// See sessions and follow them.
@@ -40,7 +40,6 @@ impl TokenRole {
     }
 }
 
-/// Who holds a token that was presented.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenHolder {
     pub name: String,
@@ -48,7 +47,7 @@ pub struct TokenHolder {
     pub role: TokenRole,
 }
 
-/// A token in a list, without what makes it one.
+/// A token in a list, without its secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenRow {
     pub name: String,
@@ -69,7 +68,7 @@ impl FromRow<'_, PgRow> for TokenRow {
 }
 
 impl FleetStore {
-    /// Makes a token and returns it; only its hash is kept.
+    /// Creates a token and returns it; only its hash is stored.
     pub async fn add_token(
         &self,
         name: &str,
@@ -98,7 +97,7 @@ impl FleetStore {
         Ok(token)
     }
 
-    /// Who holds this token, unless it is unknown or expired.
+    /// The holder of a token; `None` if it is unknown or expired.
     pub async fn find_token(&self, token: &str) -> Result<Option<TokenHolder>, StoreError> {
         let row: Option<(String, String, String)> = sqlx::query_as(
             "select name, tenant, role from windlass.tokens where hash = $1 \
@@ -120,7 +119,7 @@ impl FleetStore {
         Ok(rows.fetch_all(&self.pool).await?)
     }
 
-    /// Removes all tokens of this name. Says how many there were.
+    /// Removes all tokens of this name. Returns their number.
     pub async fn remove_tokens(&self, name: &str) -> Result<u64, StoreError> {
         let done = sqlx::query("delete from windlass.tokens where name = $1")
             .bind(name)
@@ -130,7 +129,7 @@ impl FleetStore {
     }
 }
 
-/// A token is 32 random bytes, so a plain digest is as good as a slow one.
+/// A fast hash suffices, because a token is 32 random bytes and cannot be guessed.
 fn hash_token(token: &str) -> Vec<u8> {
     digest(&SHA256, token.as_bytes()).as_ref().to_vec()
 }

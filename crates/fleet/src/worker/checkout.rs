@@ -1,4 +1,4 @@
-//! The files of a repository, through a bare copy that all sessions of this host share.
+//! Checks out a repository through a bare mirror that all sessions of this host share.
 
 use std::fs::TryLockError;
 use std::io::Read;
@@ -12,10 +12,9 @@ use windlass_workspace::CancelFlag;
 
 use crate::session_spec::WorkspaceSpec;
 
-/// What is to be checked out, and where.
 pub(crate) struct CheckoutRequest<'a> {
     pub(crate) spec: &'a WorkspaceSpec,
-    /// What an earlier host of the session checked out. A branch may have moved since.
+    /// The commit an earlier host of the session checked out; a branch may have moved since.
     pub(crate) base_commit: Option<&'a str>,
     pub(crate) repositories: &'a Path,
     pub(crate) root: &'a Path,
@@ -35,7 +34,7 @@ pub(crate) fn check_out(request: &CheckoutRequest<'_>) -> Result<String, String>
         cancel: cancel.clone(),
     };
     let remote = git(repositories, spec.protocol());
-    // Two sessions of one repository must not fetch at once.
+    // Sessions of the same repository must not fetch concurrently.
     let lock = wait_for_lock(&repositories.join(format!("{name}.lock")), cancel)?;
     let bare_text = bare.to_string_lossy().into_owned();
     if bare.join("HEAD").is_file() {
@@ -52,7 +51,7 @@ pub(crate) fn check_out(request: &CheckoutRequest<'_>) -> Result<String, String>
     if let Some(commit) = base_commit
         && local.run(&["--git-dir", &bare_text, "cat-file", "-e", commit]).is_err()
     {
-        // No branch has it any more; some servers give it all the same.
+        // No branch contains the commit any more; some servers still serve it by its id.
         remote.run(&["--git-dir", &bare_text, "fetch", "origin", commit])?;
     }
     let root_text = root.to_string_lossy().into_owned();
@@ -60,7 +59,7 @@ pub(crate) fn check_out(request: &CheckoutRequest<'_>) -> Result<String, String>
     drop(lock);
     let inside = git(root, "file");
     let wanted = base_commit.or(spec.commit.as_deref()).unwrap_or("HEAD");
-    // A branch of the repository is a remote branch of the clone of its copy.
+    // The mirror's branches are remote branches in its clone.
     let branch = format!("refs/remotes/origin/{wanted}");
     let has_branch = inside.run(&["rev-parse", "--verify", "--quiet", &branch]).is_ok();
     inside.run(&["checkout", "--detach", if has_branch { &branch } else { wanted }, "--"])?;
@@ -83,23 +82,23 @@ fn wait_for_lock(path: &Path, cancel: &CancelFlag) -> Result<std::fs::File, Stri
     }
 }
 
-/// Git with a network and without anything that a repository or a user's files name.
+/// Runs git without the configuration, hooks and programs of the repository and the user.
 struct GitCall {
     directory: PathBuf,
-    /// The only one it may use.
+    /// The only protocol it may use.
     protocol: &'static str,
     cancel: CancelFlag,
 }
 
 impl GitCall {
-    /// Runs it to its end, and ends it with all its children when it takes too long or nobody waits for
-    /// it any more. Returns what it printed.
+    /// Runs git to its end. On timeout or cancellation, kills it with all its children. Returns its
+    /// stdout.
     fn run(&self, arguments: &[&str]) -> Result<String, String> {
         let program = ["/usr/bin/git", "/bin/git", "/usr/local/bin/git"];
         let program = program.into_iter().map(Path::new).find(|path| path.is_file());
         let program = program.ok_or("there is no git here; install it")?;
         let child = Command::new(program)
-            // A redirection could lead to a host that the session may not name.
+            // A redirect could lead to a host that the session may not access.
             .args(["-c", "http.followRedirects=false"])
             .args(arguments)
             .current_dir(&self.directory)
@@ -137,12 +136,12 @@ impl GitCall {
     }
 }
 
-/// A process that leads a group, which ends with it.
+/// The leader of a process group, which is killed on drop.
 struct CheckoutProcessGroup(Child);
 
 impl Drop for CheckoutProcessGroup {
     fn drop(&mut self) {
-        // Once it was waited for, its number may be another's.
+        // Only if it was not reaped yet, since its pid may have been reused.
         if let Ok(None) = self.0.try_wait() {
             let _ = kill_process_group(Pid::from_child(&self.0), Signal::KILL);
             let _ = self.0.wait();
@@ -150,7 +149,7 @@ impl Drop for CheckoutProcessGroup {
     }
 }
 
-/// Reads the beginning of what comes; the rest is read and forgotten, so that nothing blocks.
+/// Keeps the beginning of the output; the rest is read and discarded, so that git does not block.
 fn spawn_reader(pipe: Option<impl Read + Send + 'static>) -> std::thread::JoinHandle<String> {
     std::thread::spawn(move || {
         let mut text = Vec::new();

@@ -1,4 +1,4 @@
-//! One claimed session on this host: prepare, run, hand back.
+//! Runs one claimed session on this host: prepares it, runs it, ends the claim.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,19 +16,19 @@ use super::session_process::{ProcessEnd, ProcessPlan, SessionProcess};
 use crate::session_spec::SessionSpec;
 use crate::store::{ClaimEnd, ClaimedRow, FleetStore, MAIN_FILE, StoreError, to_i64};
 
-/// A claim, and what it is made against.
+/// A claim and the store it is held in.
 #[derive(Clone, Debug)]
 pub(crate) struct SessionClaim {
     pub(crate) store: FleetStore,
     pub(crate) id: String,
     pub(crate) epoch: u64,
     pub(crate) worker: String,
-    /// When the store had given it, by the host's clock.
+    /// When the claim was received, by the host's clock.
     pub(crate) claimed_at: Duration,
 }
 
 impl SessionClaim {
-    /// Keeps the next step of the working directory, if the claim holds.
+    /// Stores the next pack of the working directory if the claim holds.
     pub(crate) async fn put_pack(&self, pack: &WorkspacePack) -> Result<(), StoreError> {
         let done = sqlx::query(
             "insert into windlass.packs (session, number, epoch, snapshot, bytes) \
@@ -64,7 +64,7 @@ impl SessionClaim {
         self.check_held(done.rows_affected())
     }
 
-    /// Writes down what was checked out, if nobody has and the claim holds.
+    /// Records the checked out commit if the claim holds, unless one is recorded already.
     async fn put_base_commit(&self, commit: &str) -> Result<(), StoreError> {
         let done = sqlx::query(
             "update windlass.sessions set base_commit = coalesce(base_commit, $4) \
@@ -91,8 +91,8 @@ impl SessionClaim {
     }
 }
 
-/// The folders of one session below the worker's directory. The path is the same under every claim and
-/// on every host that has the same directory, because the model was told of it.
+/// The folders of one session below the worker's directory. The path is the same under every claim
+/// and on every host with the same directory, because the model has seen it.
 pub(crate) struct SessionFolders {
     pub(crate) root: PathBuf,
     pub(crate) journal: PathBuf,
@@ -115,8 +115,8 @@ impl SessionFolders {
         }
     }
 
-    /// Ends what an earlier claim left running on this host, and removes its files: a session never goes
-    /// on in a folder that something else may still write to.
+    /// Kills what an earlier claim left running on this host, and removes its files: a session must
+    /// never continue in a folder that another process may still write to.
     fn remove_leftovers(&self) -> std::io::Result<()> {
         let left = std::fs::read_to_string(&self.guard_file).unwrap_or_default();
         let mut numbers = left.split_whitespace();
@@ -134,15 +134,14 @@ impl SessionFolders {
     }
 }
 
-/// How a session left this worker.
 #[derive(Clone, Debug)]
 pub(crate) enum SessionEnd {
     Ended(ClaimEnd),
-    /// Another worker has it, or the store did not answer within the lease.
+    /// Another worker has the session, or the store did not respond within the lease.
     Lost,
 }
 
-/// Runs a claimed session to its end and writes that end down.
+/// Runs a claimed session to its end and records that end.
 pub(crate) async fn run_claimed_session(context: Arc<WorkerContext>, row: ClaimedRow) {
     let claim = SessionClaim {
         store: context.store.clone(),
@@ -179,7 +178,7 @@ pub(crate) async fn run_claimed_session(context: Arc<WorkerContext>, row: Claime
     context.forget_session(&row.id, row.epoch);
 }
 
-/// What runs on a thread of its own for a claim ends with the claim.
+/// On drop, cancels the blocking work that a claim started on other threads.
 struct PreparationCancel(CancelFlag);
 
 impl Drop for PreparationCancel {
@@ -188,11 +187,11 @@ impl Drop for PreparationCancel {
     }
 }
 
-/// Writes an end down as soon as the database takes it, while the lease lasts.
+/// Records an end, retrying while the database is unavailable and the lease lasts.
 async fn end_claim(context: &WorkerContext, claim: &SessionClaim, end: &ClaimEnd) {
     let began = monotonic::now();
     loop {
-        // A worker that is to end does not wait for a database that may never come back.
+        // A worker that shuts down does not wait for a database that may never come back.
         let is_late = context.is_handing_back() && monotonic::now() - began > LAST_END_WAIT;
         if context.lease.is_over() || is_late {
             return;
@@ -205,7 +204,7 @@ async fn end_claim(context: &WorkerContext, claim: &SessionClaim, end: &ClaimEnd
     }
 }
 
-/// A session whose process runs, or that needs none.
+/// A session whose process was started, or that needs none.
 enum PreparedSession {
     Started(Box<SessionProcess>),
     Ended(SessionEnd),
@@ -219,7 +218,8 @@ async fn prepare(
     cancel: &CancelFlag,
 ) -> Result<PreparedSession, String> {
     let ended = |end| Ok(PreparedSession::Ended(SessionEnd::Ended(end)));
-    // The tenant's policy is that of now: trust may have been taken back since the session was submitted.
+    // Checked against the current policy: trust may have been revoked since the session was
+    // submitted.
     let spec = SessionSpec::parse(&row.spec);
     let spec = match spec.and_then(|spec| row.policy.check(&spec).map(|()| spec)) {
         Ok(spec) => spec,
@@ -239,7 +239,7 @@ async fn prepare(
     let continues_run = matches!(last_run, LastRun::Open | LastRun::Asking);
     super::event_recovery::add_missing_events(claim, &folders.journal).await?;
     if !continues_run && inbox.messages.is_empty() {
-        // Its last worker died between the end of the run and telling it.
+        // The last worker died after the run ended and before it recorded the result.
         return ended(super::event_recovery::read_end(&folders.journal, last_run));
     }
     let workspace = restore_workspace(context, claim, row, folders, &spec, cancel).await?;
@@ -269,7 +269,7 @@ fn describe_process_end(context: &WorkerContext, row: &ClaimedRow, end: ProcessE
     }
 }
 
-/// Writes the session's journals and long outputs as files.
+/// Writes the session's journals and spilled outputs to files.
 async fn restore_journals(claim: &SessionClaim, folders: &SessionFolders) -> Result<(), String> {
     let words = |error: std::io::Error| format!("its folder: {error}");
     let parent = folders.journal.parent().unwrap_or(&folders.root);
@@ -326,13 +326,14 @@ async fn restore_workspace(
     prepared.await.map_err(|error| error.to_string())?
 }
 
-/// It cannot begin as it is. Its message waits, so any other end would bring it back at once.
+/// The spec does not permit the session to start. Parked, because its pending message would requeue
+/// it at once after any other end.
 fn refused_end(words: &str) -> ClaimEnd {
     let reason = Some(format!("its spec: {words}"));
     ClaimEnd { state: "parked", reason, is_orderly: true, ..ClaimEnd::default() }
 }
 
-/// Another worker goes on with it.
+/// Back into the queue for another worker.
 fn handed_back_end() -> ClaimEnd {
     ClaimEnd { state: "queued", is_orderly: true, ..ClaimEnd::default() }
 }
@@ -342,7 +343,7 @@ fn cancelled_end() -> ClaimEnd {
     ClaimEnd { state: "cancelled", reason, is_orderly: true, ..ClaimEnd::default() }
 }
 
-/// The state that a result frame means.
+/// The end of a claim for a result frame.
 pub(crate) fn result_end(result: &Value) -> ClaimEnd {
     let is_error = result.get("is_error").and_then(Value::as_bool).unwrap_or(true);
     let reason = result.get("terminal_reason").and_then(Value::as_str).map(str::to_owned);
@@ -355,7 +356,7 @@ pub(crate) fn result_end(result: &Value) -> ClaimEnd {
     }
 }
 
-/// Back into the queue after a pause that grows, or parked when it took too many workers.
+/// Requeued after a growing delay, or parked after `attempts_max` attempts.
 fn crashed_end(context: &WorkerContext, row: &ClaimedRow, words: String) -> ClaimEnd {
     let attempts = u32::try_from(row.attempts).unwrap_or(u32::MAX);
     let is_last = attempts >= context.options.attempts_max;
@@ -376,7 +377,7 @@ fn describe_end(end: &ClaimEnd) -> String {
     json!({ "state": state, "reason": reason }).to_string()
 }
 
-/// How long a worker that is to end tries to say how a session did.
+/// How long a worker that shuts down tries to record the end of a session.
 const LAST_END_WAIT: Duration = Duration::from_secs(10);
 const END_RETRY_PAUSE: Duration = Duration::from_millis(200);
 const CRASH_PAUSE: Duration = Duration::from_secs(1);

@@ -1,5 +1,5 @@
-//! What a worker that died did not tell: messages that stand in the journal and not among the events,
-//! and the result of a run that ended.
+//! Recovers what a dead worker did not record: messages that are in the journal and not among the
+//! events, and the result of a finished run.
 
 use std::path::Path;
 
@@ -11,8 +11,8 @@ use windlass_vocabulary::Terminal;
 use super::claimed_session::{SessionClaim, result_end};
 use crate::store::ClaimEnd;
 
-/// Adds the messages of the journal that are not among the events. Their ids follow from the
-/// journal, so what is there already is left out.
+/// Adds the messages of the journal that are missing among the events. Their ids are derived from
+/// the journal, so existing ones are recognised.
 pub(crate) async fn add_missing_events(claim: &SessionClaim, journal: &Path) -> Result<(), String> {
     if !journal.exists() {
         return Ok(());
@@ -36,7 +36,7 @@ pub(crate) async fn add_missing_events(claim: &SessionClaim, journal: &Path) -> 
     Ok(())
 }
 
-/// How a session ended whose run had come to its end.
+/// The end of a session whose run had finished.
 pub(crate) fn read_end(journal: &Path, last_run: LastRun) -> ClaimEnd {
     let terminal = match last_run {
         LastRun::Ended(terminal) => terminal,
@@ -64,7 +64,7 @@ fn render_lines(session: &str, journal: &Path) -> Result<Vec<String>, String> {
     render_recorded_transcript(journal, &about).map_err(|error| error.to_string())
 }
 
-/// A line of the transcript as the frame that says the same.
+/// Converts a line of the transcript to a stream-json frame; `None` for other kinds of lines.
 fn to_frame(session: &str, line: &str) -> Option<Value> {
     let line: Value = serde_json::from_str(line).ok()?;
     let kind = line.get("type").and_then(Value::as_str)?;

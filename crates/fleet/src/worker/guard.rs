@@ -1,9 +1,10 @@
-//! `windlass-fleet guard`: runs one session's process and ends it, with everything it started, before
-//! the lease of its worker ends.
+//! `windlass-fleet guard`: runs one session's process and ends it, with everything it started,
+//! before the lease of its worker ends.
 //!
-//! A worker that is killed or frozen cannot end its tools; this process can. It does nothing but wait
-//! for three things: a later deadline from the worker, the end of the connection to it, the end of the
-//! session's process. It adopts orphans, so nothing that the session started can leave its tree.
+//! A killed or frozen worker cannot end its tools; this process can. It only waits for three
+//! things: a later deadline from the worker, the end of the connection to it, or the end of the
+//! session's process. It is a child subreaper, so nothing that the session started can leave its
+//! process tree.
 
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Write};
@@ -22,7 +23,7 @@ use windlass_host::exit::Exit;
 use super::monotonic;
 use super::process_tree::{kill_descendants, reap_children};
 
-/// The first line on a guard's connection.
+/// The first line on a guard's connection to its worker.
 pub(crate) const GUARD_GREETING: &str = "guard 1\n";
 
 /// Runs a command until it ends, the worker is gone, or the lease is about to end.
@@ -33,7 +34,7 @@ pub fn run(socket: &Path, command: &[OsString]) -> Result<Exit, CommandError> {
     let Some((program, arguments)) = command.split_first() else {
         return Err(CommandError::usage("guard: no command was given"));
     };
-    // A value of none would mean no longer.
+    // A pid sets the attribute; `None` would clear it.
     let own = rustix::process::getpid();
     set_child_subreaper(Some(own)).map_err(|error| failed("orphans", error.into()))?;
     let mut stream = UnixStream::connect(socket).map_err(|error| failed("the worker", error))?;
@@ -47,7 +48,7 @@ pub fn run(socket: &Path, command: &[OsString]) -> Result<Exit, CommandError> {
         .spawn()
         .map_err(|error| failed(&program.to_string_lossy(), error))?;
     let outcome = wait_for_end(&mut child, &mut worker);
-    // Whatever ended it: nothing that it started goes on.
+    // However it ended, nothing that it started may continue.
     kill_descendants(std::process::id());
     reap_children();
     outcome
@@ -90,16 +91,16 @@ fn wait_for_end(child: &mut Child, worker: &mut WorkerConnection) -> Result<Exit
 
 struct WorkerConnection {
     reader: BufReader<UnixStream>,
-    /// When the session must be gone, by the host's clock.
+    /// When the session must have ended, by the host's clock.
     deadline: Duration,
 }
 
 impl WorkerConnection {
-    /// Reads one line: the deadline in nanoseconds of the host's clock. An absolute time, so that a
-    /// line that was long under way does not make the lease longer.
+    /// Reads the deadline: one line with nanoseconds of the host's clock. It is absolute, so that a
+    /// delayed line does not extend the lease.
     fn read_deadline(&mut self, wait: Option<Duration>) -> Result<(), CommandError> {
         let gone = || CommandError::failure("guard: the worker is gone");
-        // A line is written at once; half of one is waited for no longer than a whole one.
+        // The worker writes lines whole, so a partial line gets no more time than a whole one.
         let wait = wait.unwrap_or(LINE_WAIT);
         self.reader.get_ref().set_read_timeout(Some(wait)).map_err(|_| gone())?;
         loop {

@@ -1,8 +1,9 @@
-//! The files of a session, so that another host can go on with them: fetched, restored, and packed after
-//! each tool, before the journal says that the tool has ended.
+//! Makes a session's files available to other hosts: checks out, restores, and packs changes after
+//! each tool, before the journal records that the tool has ended.
 //!
-//! A session whose worker dies goes on with the files of its last finished tool. What a tool that was
-//! running then did to files is gone with the host, and the model is told that its outcome is unknown.
+//! A session whose worker dies continues with the files of its last finished tool. Changes by a
+//! tool that was running then are lost with the host, and the model is told that its outcome is
+//! unknown.
 
 use std::path::PathBuf;
 
@@ -15,15 +16,14 @@ use super::checkout::{CheckoutRequest, check_out};
 use super::workspace_patch::render_patch;
 use crate::session_spec::WorkspaceSpec;
 
-/// How the working directory of a session is made.
 pub(crate) struct HandoverRequest {
     pub(crate) root: PathBuf,
-    /// Where snapshots are kept.
+    /// The folder for snapshots.
     pub(crate) store: PathBuf,
     pub(crate) repositories: PathBuf,
     pub(crate) spec: Option<WorkspaceSpec>,
     pub(crate) base_commit: Option<String>,
-    /// What earlier hosts changed.
+    /// The changes that earlier hosts made.
     pub(crate) packs: Vec<(i32, Vec<u8>)>,
     pub(crate) cancel: CancelFlag,
 }
@@ -31,18 +31,18 @@ pub(crate) struct HandoverRequest {
 /// The working directory of a session on this host.
 pub(crate) struct HandoverWorkspace {
     workspace: Workspace,
-    /// The fresh checkout.
+    /// The snapshot of the fresh checkout.
     base: SnapshotId,
-    /// The commit it is of, if it is one.
+    /// The commit of the checkout; `None` without a repository.
     pub(crate) commit: Option<String>,
-    /// What the store has.
+    /// The snapshot up to which the store has packs.
     last: SnapshotId,
     number: i32,
-    /// Up to where the store has a patch.
+    /// The snapshot up to which the store has a patch.
     patched: SnapshotId,
 }
 
-/// A step from one snapshot to the next, for the store.
+/// The changes from one snapshot to the next.
 pub(crate) struct WorkspacePack {
     pub(crate) number: i32,
     pub(crate) snapshot: String,
@@ -50,7 +50,7 @@ pub(crate) struct WorkspacePack {
 }
 
 impl HandoverWorkspace {
-    /// Makes the directory as the spec says, then applies the packs of earlier hosts. Blocks.
+    /// Checks out as the spec says, then applies the packs of earlier hosts. Blocks.
     pub(crate) fn prepare(request: &HandoverRequest) -> Result<Self, String> {
         let HandoverRequest { root, store, repositories, spec, base_commit, packs, cancel } =
             request;
@@ -76,7 +76,7 @@ impl HandoverWorkspace {
         }
         if last != base {
             let mut plan = workspace.plan(last, &[], cancel).map_err(words)?;
-            // Git's own state does not travel: that of the fresh clone stays.
+            // Packs exclude git's own state: that of the fresh clone stays.
             plan.steps.retain(|step| !step.path.is_git_state());
             workspace.carry_out(&plan, &RestoreConsent::All, cancel).map_err(words)?;
             last = workspace.look(LookDepth::Quick, cancel).map_err(words)?.id;
@@ -84,7 +84,7 @@ impl HandoverWorkspace {
         Ok(Self { workspace, base, commit, last, number, patched: base })
     }
 
-    /// What changed since the last pack, if anything did. Blocks.
+    /// Packs the changes since the last pack; `None` if there are none. Blocks.
     pub(crate) fn pack_changes(&mut self) -> Result<Option<WorkspacePack>, String> {
         let words = |error: WorkspaceError| format!("the workspace: {error}");
         let seen = self.workspace.look(LookDepth::Quick, &CancelFlag::new()).map_err(words)?;
@@ -99,7 +99,8 @@ impl HandoverWorkspace {
         Ok(Some(WorkspacePack { number: self.number, snapshot: seen.id.to_string(), bytes }))
     }
 
-    /// What the session changed since its beginning, if that is not in the store. Blocks.
+    /// The session's changes since its start as a patch; `None` if the store has that patch.
+    /// Blocks.
     pub(crate) fn render_patch(&mut self) -> Result<Option<String>, String> {
         if self.last == self.patched {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! Until when this worker may act, by the host's own clock.
+//! The time until which this worker may act, by the host's clock.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use tokio::sync::watch;
 
 use super::monotonic;
 
-/// The moment at which everything this worker started must be gone. It moves with each renewal.
+/// The time by which everything this worker started must have ended. Each renewal moves it.
 #[derive(Clone, Debug)]
 pub(crate) struct LeaseClock {
     deadline: watch::Receiver<Duration>,
@@ -19,8 +19,8 @@ pub(crate) struct LeaseRenewals {
 }
 
 impl LeaseRenewals {
-    /// A lease that was granted by a call that began at this time. The time before the call counts: when
-    /// the database granted it is not known, only that it was later.
+    /// A lease granted by a call that began at `began`. That time counts, because the database
+    /// granted the lease at an unknown later time.
     pub(crate) fn new(lease: Duration, began: Duration) -> (Self, LeaseClock) {
         let (sender, deadline) = watch::channel(began + lease - margin(lease));
         (Self { sender, lease }, LeaseClock { deadline })
@@ -40,7 +40,7 @@ impl LeaseClock {
         monotonic::now() >= self.deadline()
     }
 
-    /// Returns with the next deadline, or never again when the worker is over.
+    /// Waits for the next deadline; forever once the worker has stopped renewing.
     pub(crate) async fn next_deadline(&mut self) -> Duration {
         if self.deadline.changed().await.is_err() {
             std::future::pending::<()>().await;
@@ -49,7 +49,7 @@ impl LeaseClock {
     }
 }
 
-/// What is left of a lease when everything is ended: enough for a busy machine to do it.
+/// Time before the end of the lease at which everything is ended: enough for a busy machine.
 fn margin(lease: Duration) -> Duration {
     lease / 4
 }

@@ -1,8 +1,9 @@
-//! `windlass-fleet worker`: claims sessions, runs each below a guard, renews its lease, hands back.
+//! `windlass-fleet worker`: claims sessions, runs each under a guard, renews its lease, hands
+//! sessions back.
 //!
-//! A worker has one lease for everything it holds. It renews a third of the time before the lease ends;
-//! when it cannot, every guard ends its session a quarter before, by a clock nobody can set. The store
-//! counts leases by the database's clock alone.
+//! A worker has one lease for everything it holds, and renews it every third of its length. When
+//! renewal fails, every guard ends its session a quarter of the lease before its end, by a clock
+//! that cannot be set. The store measures leases by the database's clock alone.
 
 mod checkout;
 mod claimed_session;
@@ -35,40 +36,39 @@ use self::claimed_session::{SessionClaim, run_claimed_session};
 use self::lease_clock::{LeaseClock, LeaseRenewals};
 use crate::store::{ClaimedRow, FleetStore, HeldSession, RenewedLease, SCHEMA_VERSION, StoreError};
 
-/// What a worker is started with.
 #[derive(Clone, Debug)]
 pub struct WorkerOptions {
     pub store_url: String,
-    /// Sessions at once.
+    /// Limit on concurrent sessions.
     pub capacity: u32,
     pub lease: Duration,
-    /// Where sessions and repositories lie on this host.
+    /// The folder of sessions and repositories on this host.
     pub directory: PathBuf,
-    /// The `windlass` command.
+    /// Path of the `windlass` command.
     pub windlass: PathBuf,
     pub is_unsandboxed: bool,
     /// Losses in a row after which a session is parked.
     pub attempts_max: u32,
-    /// How long sessions may go on after a request to terminate.
+    /// How long sessions may continue after a request to terminate.
     pub drain: Duration,
 }
 
-/// What all sessions of a worker share.
+/// Shared by all sessions of a worker.
 #[derive(Debug)]
 pub(crate) struct WorkerContext {
     pub(crate) store: FleetStore,
     pub(crate) id: String,
     pub(crate) options: WorkerOptions,
     pub(crate) lease: LeaseClock,
-    /// Where sockets lie: a short path of its own, because their length is limited.
+    /// The folder of sockets: a short path, because the length of socket paths is limited.
     pub(crate) sockets: PathBuf,
-    /// The sessions that this process looks after.
+    /// The sessions that run in this process.
     running: Mutex<BTreeMap<String, RunningSession>>,
-    /// Held while a session is claimed, until it stands in `running`.
+    /// Held from a claim until its session is in `running`.
     claiming: tokio::sync::Mutex<()>,
     held: watch::Sender<HeldSessions>,
     is_handing_back: watch::Sender<bool>,
-    /// The store was migrated past what this program knows.
+    /// Set when the store's schema is newer than this program knows.
     is_outdated: watch::Sender<bool>,
     wake: Notify,
 }
@@ -79,7 +79,7 @@ struct RunningSession {
     control: Arc<Notify>,
 }
 
-/// What the store said we hold, and when it was asked.
+/// The sessions the store attributes to this worker, and when it was asked.
 #[derive(Debug, Default)]
 struct HeldSessions {
     asked_at: Duration,
@@ -96,7 +96,7 @@ impl WorkerContext {
         self.lock_running().insert(claimed.id.clone(), session);
     }
 
-    /// This claim is over here. A later one of the same session is another.
+    /// Removes this claim of the session, but not a later one.
     pub(crate) fn forget_session(&self, session: &str, epoch: u64) {
         let mut running = self.lock_running();
         if running.get(session).is_some_and(|one| one.epoch == epoch) {
@@ -104,7 +104,7 @@ impl WorkerContext {
         }
     }
 
-    /// Wakes the session when something waits for it.
+    /// Notified when there is new input for the session.
     pub(crate) fn control_of(&self, session: &str) -> Arc<Notify> {
         let running = self.lock_running();
         running.get(session).map(|one| Arc::clone(&one.control)).unwrap_or_default()
@@ -125,8 +125,8 @@ impl WorkerContext {
         *self.is_handing_back.borrow()
     }
 
-    /// Gives back what the store thinks that we run and we do not: sessions that were lost while the
-    /// worker was away, and claims whose answer never came.
+    /// Gives back sessions that the store attributes to this worker and that do not run here: lost
+    /// while it was cut off, or claimed in a call whose response was lost.
     async fn give_back_unknown(&self, held: &[HeldSession]) {
         let is_known = |one: &HeldSession| {
             self.lock_running().get(&one.id).is_some_and(|running| running.epoch == one.epoch)
@@ -134,7 +134,7 @@ impl WorkerContext {
         if held.iter().all(is_known) {
             return;
         }
-        // A claim that is under way is not known yet. The next renewal looks again.
+        // A claim in progress is not in `running` yet. The next renewal checks again.
         let Ok(_claiming) = self.claiming.try_lock() else { return };
         let running: Vec<(String, u64)> =
             self.lock_running().iter().map(|(id, one)| (id.clone(), one.epoch)).collect();
@@ -146,7 +146,7 @@ impl WorkerContext {
         }
     }
 
-    /// Returns when the lease is over or the store says that another worker has the session.
+    /// Returns when the lease is over or the store says that the claim does not hold.
     pub(crate) async fn wait_for_loss(&self, claim: &SessionClaim) {
         let mut held = self.held.subscribe();
         held.mark_unchanged();
@@ -156,7 +156,7 @@ impl WorkerContext {
                 changed = held.changed() => {
                     let is_held = {
                         let HeldSessions { asked_at, sessions } = &*held.borrow_and_update();
-                        // An answer from before the claim does not know of it.
+                        // A response from before the claim does not include it.
                         *asked_at < claim.claimed_at || sessions.iter().any(|one| {
                             one.id == claim.id && one.epoch == claim.epoch
                         })
@@ -174,18 +174,18 @@ impl WorkerContext {
         }
     }
 
-    /// Returns when the worker no longer waits for its sessions.
+    /// Returns when the worker stops waiting for its sessions.
     pub(crate) async fn wait_for_handback(&self) {
         let mut handing_back = self.is_handing_back.subscribe();
-        // Without a sender there is nothing to wait for.
+        // An error means that the sender is gone, so there is nothing to wait for.
         let _ = handing_back.wait_for(|is_so| *is_so).await;
     }
 }
 
-/// Runs a worker until it is told to terminate.
+/// Runs a worker until it receives a signal to terminate, or the store is migrated.
 pub async fn run(options: WorkerOptions) -> Result<Exit, CommandError> {
     let failed = |error: StoreError| CommandError::failure(error.to_string());
-    // Each session may wait for the store; a few more are for the worker itself.
+    // One connection per session, and a few for the worker itself.
     let connections = options.capacity.saturating_add(4).min(CONNECTIONS_MAX);
     let store = FleetStore::open(&options.store_url, connections).await.map_err(failed)?;
     check_windlass(&options)?;
@@ -239,7 +239,7 @@ async fn run_loop(
     let exit = loop {
         let is_full = sessions.len() >= usize::try_from(context.options.capacity).unwrap_or(0);
         if claim.is_none() && !is_full {
-            // A task of its own: a database that does not answer must not keep signals waiting.
+            // A separate task, so that an unresponsive database does not delay signals.
             claim = Some(tokio::spawn(claim_next(Arc::clone(context), pause)));
         }
         tokio::select! {
@@ -262,7 +262,7 @@ async fn run_loop(
                         Duration::ZERO
                     }
                     Ok(None) => CLAIM_POLL,
-                    // The database is away: ask less and less often.
+                    // The database is unavailable: polls at growing intervals.
                     Err(error) => {
                         report_line(&format!("nothing can be claimed: {error}"));
                         (pause.max(CLAIM_POLL) * 2).min(CLAIM_POLL_MAX)
@@ -273,7 +273,7 @@ async fn run_loop(
     };
     if let Some(claim) = claim {
         claim.abort();
-        // One that had just come is taken up by nobody here: the next renewal gives it back.
+        // A session claimed at the last moment is not started: the next renewal gives it back.
         if let Ok(Ok(Some(claimed))) = claim.await {
             context.forget_session(&claimed.id, claimed.epoch);
         }
@@ -287,14 +287,14 @@ async fn run_loop(
     Ok(exit)
 }
 
-/// Waits for sessions to end, then hands back those that go on.
+/// Waits for sessions to end, then hands back the remaining ones.
 async fn drain_sessions(
     context: &WorkerContext,
     sessions: &mut JoinSet<()>,
     signals: &mut SignalListener,
 ) {
     report_line(&format!("draining: {} sessions run", sessions.len()));
-    // What an outdated worker has, it finishes, however long that takes.
+    // An outdated worker finishes its sessions, however long that takes.
     let drain = match *context.is_outdated.borrow() {
         true => OUTDATED_DRAIN,
         false => context.options.drain,
@@ -312,8 +312,8 @@ async fn drain_sessions(
     }
 }
 
-/// The queue says when there may be a session; it is looked at now and then anyway, for sessions whose
-/// time has come and for those of workers that are gone.
+/// Waits for a notification of the queue. Also polls, for sessions whose wake time has come and for
+/// those of dead workers.
 async fn wait_for_work(context: &WorkerContext, pause: Duration) {
     tokio::select! {
         () = tokio::time::sleep(pause) => {}
@@ -336,7 +336,7 @@ async fn claim_next(
 
 type ClaimTask = tokio::task::JoinHandle<Result<Option<ClaimedRow>, StoreError>>;
 
-/// Waits for the claim that is under way, if one is.
+/// Waits for the claim in progress; forever if there is none.
 async fn wait_for_claim(claim: &mut Option<ClaimTask>) -> Result<Option<ClaimedRow>, StoreError> {
     match claim {
         Some(claim) => claim.await.unwrap_or(Ok(None)),
@@ -381,7 +381,7 @@ async fn renew_lease(
                 }
                 pause = lease / 3;
             }
-            // The row was removed: nothing is ours any more.
+            // The worker's row was removed, and with it all its claims: registers again.
             Ok(Ok(None)) => {
                 context
                     .held
@@ -404,14 +404,14 @@ async fn renew_lease(
     }
 }
 
-/// Hears of new work from the database. Without it everything goes on, by polling.
+/// Listens for notifications of the database. Without them everything still works, by polling.
 async fn listen(context: Arc<WorkerContext>) {
     loop {
         if let Ok(mut listener) =
             context.store.pool.listen(&["windlass_queue", "windlass_control"]).await
         {
             context.notify_all();
-            // A connection that has gone dead says nothing either: now and then a new one is made.
+            // Reconnects after a silence, since a dead connection cannot be told from an idle one.
             while let Ok(Ok(Some(heard))) =
                 tokio::time::timeout(LISTEN_SILENCE, listener.try_recv()).await
             {
@@ -425,7 +425,7 @@ async fn listen(context: Arc<WorkerContext>) {
     }
 }
 
-/// Refuses to start without the command, or without a sandbox that works.
+/// Checks that the command runs and, if required, that its sandbox works.
 fn check_windlass(options: &WorkerOptions) -> Result<(), CommandError> {
     let program = options.windlass.display();
     let output = std::process::Command::new(&options.windlass)
@@ -464,7 +464,7 @@ fn create_socket_folder() -> Result<PathBuf, CommandError> {
     Ok(path)
 }
 
-/// One line for the administrator.
+/// Writes one line to stderr, for the administrator.
 pub(crate) fn report_line(words: &str) {
     write_error_line(&format!("windlass-fleet: {words}"));
 }
@@ -473,7 +473,7 @@ const CONNECTIONS_MAX: u32 = 64;
 const REPORT_INTERVAL: Duration = Duration::from_secs(60);
 const CLAIM_POLL: Duration = Duration::from_secs(1);
 const CLAIM_POLL_MAX: Duration = Duration::from_secs(10);
-/// As good as for ever; the store knows who holds what.
+/// In effect unlimited; the store prevents others from claiming what this worker holds.
 const OUTDATED_DRAIN: Duration = Duration::from_secs(30 * 24 * 3600);
 const LISTEN_SILENCE: Duration = Duration::from_secs(60);
 const LISTEN_PAUSE: Duration = Duration::from_secs(5);

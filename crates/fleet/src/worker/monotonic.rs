@@ -1,11 +1,11 @@
-//! The clock that leases are counted by on a host: it goes on while the machine sleeps, and nobody can
-//! set it. Its values mean the same in every process of the host.
+//! The clock for leases on a host: it runs while the machine sleeps, cannot be set, and has the
+//! same value in every process of the host.
 
 use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// Time since the machine was started.
+/// Time since boot.
 #[must_use]
 pub(crate) fn now() -> Duration {
     #[cfg(target_os = "linux")]

@@ -1,14 +1,13 @@
-//! Ends a process and everything it started, whatever process group or session that is in.
+//! Kills a process tree, whatever process groups or sessions its processes are in.
 //!
-//! Orphans of a tree whose root adopts them (a child subreaper) stay below the root, so the tree is found
-//! by parents alone. It is killed until nothing of it is left: a process that forks while its siblings
-//! are killed is found in the next round.
+//! Below a child subreaper orphans stay in the tree, so it is found by parent pids alone. Killing
+//! repeats until the tree is empty: a process that forks during one round is found in the next.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
-/// Kills everything below this process, the process itself excluded. Returns how many were killed.
+/// Kills all descendants of a process, but not the process itself. Returns their number.
 pub(crate) fn kill_descendants(root: u32) -> usize {
     let mut killed = BTreeSet::new();
     for _ in 0..ROUNDS_MAX {
@@ -19,7 +18,7 @@ pub(crate) fn kill_descendants(root: u32) -> usize {
         for pid in found {
             killed.insert(pid);
             if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
-                // One that ended meanwhile is what was wanted.
+                // Fails only if it has ended already.
                 let _ = kill_process(pid, Signal::KILL);
             }
         }
@@ -31,12 +30,12 @@ pub(crate) fn kill_descendants(root: u32) -> usize {
     killed.len()
 }
 
-/// Takes the exit codes of adopted processes, so that they do not stay as zombies.
+/// Reaps adopted processes, so that they do not remain as zombies.
 pub(crate) fn reap_children() {
     while let Ok(Some(_)) = waitpid(None, WaitOptions::NOHANG) {}
 }
 
-/// Was this process started by that one, by way of others or at once?
+/// Whether `pid` is a direct or indirect child of `root`.
 pub(crate) fn is_descendant(pid: u32, root: u32) -> bool {
     let mut pid = pid;
     for _ in 0..DEPTH_MAX {
@@ -55,10 +54,10 @@ fn read_parent(pid: u32) -> Option<u32> {
     rest.split_whitespace().nth(1)?.parse().ok()
 }
 
-/// When a process began, in ticks since the machine was started: with its id, its identity.
+/// Start time in ticks since boot. Together with the pid it identifies a process.
 pub(crate) fn read_start_time(pid: u32) -> Option<u64> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name stands in parentheses and may contain anything.
+    // The name is in parentheses and may contain anything.
     let (_, rest) = stat.rsplit_once(')')?;
     rest.split_whitespace().nth(19)?.parse().ok()
 }
@@ -89,8 +88,8 @@ fn find_descendants(root: u32) -> Vec<u32> {
     found
 }
 
-/// More than a tree that only dies needs; one that forks faster than it is killed is given up.
+/// More than a dying tree needs; a tree that forks faster than it is killed is given up.
 const ROUNDS_MAX: usize = 200;
-/// Between a guard and the process of its session there are few.
+/// There are only a few levels between a guard and its session's process.
 const DEPTH_MAX: usize = 16;
 const ROUND_PAUSE: std::time::Duration = std::time::Duration::from_millis(10);

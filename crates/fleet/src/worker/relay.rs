@@ -1,7 +1,7 @@
-//! The worker's end of the sockets: journals go to the store, deadlines go to the guard.
+//! The worker's end of the sockets: stores journals, and sends deadlines to the guard.
 //!
-//! Each session has a socket of its own, which is removed as soon as its two connections are there:
-//! before the session can start a program that might connect in their place.
+//! Each session has its own socket, which is removed once its two connections exist: before the
+//! session can start a program that might connect instead.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -18,7 +18,6 @@ use super::lease_clock::LeaseClock;
 use super::process_tree;
 use crate::store::{AppendRequest, MAIN_FILE, PATCH_BLOB, StoreError};
 
-/// The socket of one session.
 pub(crate) struct SessionSocket {
     listener: UnixListener,
     path: PathBuf,
@@ -26,13 +25,13 @@ pub(crate) struct SessionSocket {
 
 impl SessionSocket {
     pub(crate) fn bind(path: &Path) -> std::io::Result<Self> {
-        // Left over from a claim that died here.
+        // Left over from a claim that died on this host.
         let _ = std::fs::remove_file(path);
         Ok(Self { listener: UnixListener::bind(path)?, path: path.to_owned() })
     }
 
-    /// Waits for the connection that begins with this greeting. A program of another session that
-    /// connects is shown the door.
+    /// Waits for the connection that begins with this greeting. Connections of other processes are
+    /// closed.
     async fn accept(
         &self,
         greeting: &str,
@@ -60,7 +59,7 @@ impl SessionSocket {
         self.accept(GUARD_GREETING, |peer| peer == guard).await
     }
 
-    /// The last connection: nobody else can connect afterwards.
+    /// Accepts the last connection and removes the socket.
     pub(crate) async fn accept_journal(self, guard: u32) -> std::io::Result<UnixStream> {
         let is_below = |peer| process_tree::is_descendant(peer, guard);
         let stream = self.accept(RELAY_GREETING, is_below).await?;
@@ -75,8 +74,8 @@ impl Drop for SessionSocket {
     }
 }
 
-/// Tells the guard every new deadline until the connection ends. To drop this future is to end the
-/// session: the guard sees the end of the connection.
+/// Sends every new deadline to the guard until the connection ends. Dropping this future ends the
+/// session, because the guard sees the connection close.
 pub(crate) async fn send_deadlines(mut guard: UnixStream, mut lease: LeaseClock) {
     let mut deadline = lease.deadline();
     loop {
@@ -87,7 +86,7 @@ pub(crate) async fn send_deadlines(mut guard: UnixStream, mut lease: LeaseClock)
         let mut byte = [0];
         tokio::select! {
             next = lease.next_deadline() => deadline = next,
-            // A guard says nothing: this is its end.
+            // The guard sends nothing, so a read returns only when it has ended.
             _ = guard.read(&mut byte) => return,
         }
     }
@@ -98,16 +97,15 @@ pub(crate) struct JournalRelay {
     pub(crate) claim: SessionClaim,
     pub(crate) lease: LeaseClock,
     pub(crate) workspace: Option<HandoverWorkspace>,
-    /// Where long outputs lie, which belong to the session too.
+    /// The folder of spilled outputs, which are stored with the session.
     pub(crate) spill: PathBuf,
     pub(crate) sent_spills: Vec<String>,
 }
 
-/// Why the relay stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RelayEnd {
     Closed,
-    /// Another worker has the session, or the lease ended before the store answered.
+    /// Another worker has the session, or the lease ended before the store responded.
     Lost,
 }
 
@@ -168,8 +166,8 @@ impl JournalRelay {
     async fn append(&mut self, file: &str, position: u64, bytes: &[u8]) -> Result<u64, StoreError> {
         let summary = windlass_journal::store::journal_lines::summarize_lines(bytes);
         if summary.has_tool_end {
-            // First the files, then the record that says that the tool has ended: a host that takes
-            // over then never has a record without its files.
+            // The files are stored before the record that the tool has ended, so that a host that
+            // takes over never has such a record without its files.
             self.keep_files().await?;
         }
         if summary.has_run_end && file == MAIN_FILE {
@@ -189,8 +187,8 @@ impl JournalRelay {
         Ok(length)
     }
 
-    /// Asks the workspace off the runtime. Nothing when there is nothing new, or when it cannot be
-    /// looked at: that must not end the session.
+    /// Runs a question to the workspace on a blocking thread. `None` if there is nothing new, or if
+    /// the workspace cannot be read, which must not end the session.
     async fn ask_workspace<T: Send + 'static>(
         &mut self,
         question: impl FnOnce(&mut HandoverWorkspace) -> Result<Option<T>, String> + Send + 'static,
@@ -208,7 +206,7 @@ impl JournalRelay {
         })
     }
 
-    /// What came of the run, for those who want it as a patch.
+    /// Stores the changes so far as a patch.
     async fn keep_patch(&mut self) -> Result<(), StoreError> {
         let claim = self.claim.clone();
         if let Some(patch) = self.ask_workspace(HandoverWorkspace::render_patch).await {
@@ -217,7 +215,7 @@ impl JournalRelay {
         Ok(())
     }
 
-    /// Puts what changed in the working directory and new long outputs into the store.
+    /// Stores the changes of the working directory and new spilled outputs.
     async fn keep_files(&mut self) -> Result<(), StoreError> {
         let claim = self.claim.clone();
         if let Some(pack) = self.ask_workspace(HandoverWorkspace::pack_changes).await {
@@ -249,8 +247,8 @@ impl JournalRelay {
         found
     }
 
-    /// Calls the store again until it answers or the lease is over: a database that restarts is waited
-    /// for, at most as long as the session is ours.
+    /// Repeats a call that fails with a transient error until the lease is over: a restarting
+    /// database is waited for only as long as the session is ours.
     async fn retry<T, F: Future<Output = Result<T, StoreError>>>(
         &self,
         mut call: impl FnMut() -> F,
@@ -275,7 +273,7 @@ async fn read_request(reader: &mut BufReader<OwnedReadHalf>) -> Option<RelayRequ
     serde_json::from_slice(&line).ok()
 }
 
-/// A file below the session's folder of journals.
+/// Checks for a relative path of a `.jsonl` file below the session's journal folder.
 fn check_file_name(name: &str) -> Result<(), StoreError> {
     let is_plain = |part: &str| {
         let is_known = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');

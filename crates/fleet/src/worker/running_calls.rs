@@ -1,5 +1,5 @@
-//! Calls of a session that are under way, as its frames tell: a process that works on none of them can be
-//! ended without a loss.
+//! Tool calls in progress, as a session's frames show them. A process without any can be ended
+//! without losing work.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 #[derive(Debug, Default)]
 pub(crate) struct RunningCalls {
     ids: BTreeSet<String>,
-    /// A command that goes on after its call has ended.
+    /// A background command was started, which may outlive its call.
     has_background: bool,
 }
 
@@ -17,7 +17,7 @@ impl RunningCalls {
         self.ids.is_empty() && !self.has_background
     }
 
-    /// Reads what a message begins and ends.
+    /// Records the calls that a message starts or ends.
     pub(crate) fn follow(&mut self, frame: &Value) {
         let blocks = frame.pointer("/message/content").and_then(Value::as_array);
         for block in blocks.into_iter().flatten() {

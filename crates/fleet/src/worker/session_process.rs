@@ -1,5 +1,5 @@
-//! The process of one session: the ordinary `windlass` command below a guard, driven over its standard
-//! streams as any client drives it.
+//! The process of one session: the ordinary `windlass` command under a guard, driven by stream-json
+//! over stdin and stdout like by any other client.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -24,19 +24,18 @@ use crate::session_spec::SessionSpec;
 use crate::store::SessionInbox;
 use crate::tenant_policy::TenantPolicy;
 
-/// How a process ended.
 #[derive(Debug)]
 pub(crate) enum ProcessEnd {
     /// With the result of its last prompt.
     Result(Value),
     Cancelled,
-    /// The worker drains: another one goes on.
+    /// The worker shuts down: another one continues the session.
     HandedBack,
-    /// Its provider wants to be left alone for this long.
+    /// Its provider asked to wait this long.
     RateLimited(Duration),
-    /// The claim is gone.
+    /// The claim was lost.
     Lost,
-    /// Without a result, for this reason.
+    /// Ended without a result, with the last line of stderr or another reason.
     Crashed(String),
 }
 
@@ -46,7 +45,7 @@ pub(crate) struct SessionProcess {
     stdin: Option<ChildStdin>,
     stdout: BufReader<ChildStdout>,
     stderr: JoinHandle<String>,
-    /// To drop it is to end the process and everything it started.
+    /// Dropping it ends the process and everything it started.
     deadlines: Option<AbortedOnDrop>,
     relay: JoinHandle<RelayEnd>,
     control: Arc<Notify>,
@@ -55,7 +54,7 @@ pub(crate) struct SessionProcess {
     /// Messages that were sent and have no result yet.
     unanswered: BTreeSet<String>,
     running_calls: RunningCalls,
-    /// The input of calls that are asked about.
+    /// Tool inputs of open permission questions, by request id.
     asked_inputs: BTreeMap<String, Value>,
     result: Option<Value>,
     cancelled_at: Option<Instant>,
@@ -129,7 +128,7 @@ impl SessionProcess {
 
     pub(crate) async fn run(mut self, context: &WorkerContext) -> ProcessEnd {
         let claim = self.claim.clone();
-        // Whatever it waits for, a database that does not answer included: with the claim it is over.
+        // Losing the claim ends every wait, including that for an unresponsive database.
         let end = tokio::select! {
             end = self.run_until_end(context) => end,
             () = context.wait_for_loss(&claim) => ProcessEnd::Lost,
@@ -152,9 +151,9 @@ impl SessionProcess {
         end
     }
 
-    /// Returns when nothing of the session runs any more: only then may the claim be given up.
+    /// Returns when no process of the session is left: only then may the claim end.
     async fn wait_until_gone(&mut self) {
-        // What the session left running by itself is ended by the guard, too.
+        // The guard also ends processes the session left running.
         if tokio::time::timeout(GUARD_END_WAIT, self.child.wait()).await.is_ok() {
             return;
         }
@@ -162,7 +161,7 @@ impl SessionProcess {
         if tokio::time::timeout(GUARD_END_WAIT, self.child.wait()).await.is_ok() {
             return;
         }
-        // The guard itself does not run.
+        // The guard itself is stuck.
         if let Some(pid) = self.child.id() {
             let killed = tokio::task::spawn_blocking(move || process_tree::kill_descendants(pid));
             let _ = killed.await;
@@ -193,7 +192,7 @@ impl SessionProcess {
                     None if self.cancelled_at.is_some() => return ProcessEnd::Cancelled,
                     None if context.lease.is_over() => return ProcessEnd::Lost,
                     None => return match self.result.take() {
-                        // A result of an earlier message says nothing about the last.
+                        // The result of an earlier message does not answer the last one.
                         Some(result) if self.unanswered.is_empty() => ProcessEnd::Result(result),
                         Some(_) | None => ProcessEnd::Crashed(String::new()),
                     },
@@ -205,10 +204,10 @@ impl SessionProcess {
         }
     }
 
-    /// Sends what waits for the session. What was sent before and is not in a journal yet is not sent
-    /// again to the same process.
+    /// Sends pending input to the session. Messages already sent to this process are skipped, even
+    /// if they are not in the journal yet.
     async fn deliver_inbox(&mut self) {
-        // A database that does not answer now is asked again at the next poll.
+        // On failure, the next poll tries again.
         let Ok(inbox) = self.claim.store.read_inbox(&self.claim.id, self.claim.epoch).await else {
             return;
         };
@@ -231,7 +230,7 @@ impl SessionProcess {
             self.unanswered.insert(message.uuid.clone());
             self.add_event(&frame).await;
             if let Some(fields) = frame.as_object_mut() {
-                // Stands in the result again.
+                // Returned in the `origin` of the result.
                 fields.insert("origin".to_owned(), json!({ MESSAGE_ORIGIN: message.uuid }));
                 let is_plain = self.policy.takes_as_it_is(&message.content);
                 fields.insert("client_composed".to_owned(), json!(is_plain));
@@ -254,7 +253,7 @@ impl SessionProcess {
         }
     }
 
-    /// Takes a frame of the process. Says whether the claim still holds, as far as is known.
+    /// Handles a frame of the process. Returns whether the claim holds, as far as is known.
     async fn take_frame(&mut self, frame: &Value) -> bool {
         let request = frame.get("request_id").and_then(Value::as_str).map(str::to_owned);
         match frame.get("type").and_then(Value::as_str) {
@@ -283,8 +282,8 @@ impl SessionProcess {
         let message = frame.get("origin").and_then(|origin| origin.get(MESSAGE_ORIGIN)?.as_str());
         if let Some(message) = message {
             self.unanswered.remove(message);
-            // What is answered without a model stands in no record that would say so. Not told, it is
-            // answered once more.
+            // A message answered without a model has no record that would mark it. If this call
+            // fails, it is answered once more.
             let SessionClaim { store, id, epoch, worker, .. } = &self.claim;
             let _ = store.take_message(id, *epoch, worker, message).await;
         }
@@ -302,20 +301,20 @@ impl SessionProcess {
                 return;
             }
         }
-        // Nobody can answer: the session goes on without.
+        // The question cannot be stored for an answer: the session continues without.
         self.send(&json!({ "type": "control_response", "response": {
             "subtype": "error", "request_id": request, "error": "nobody answers this here" } }))
             .await;
     }
 
-    /// Ends the input when nothing more waits, so that the process ends.
+    /// Closes stdin when no message is pending, so that the process ends.
     async fn close_if_done(&mut self) {
         let inbox = self.claim.store.read_inbox(&self.claim.id, self.claim.epoch).await;
         match inbox {
             Ok(inbox) if !inbox.messages.is_empty() && !inbox.is_cancelled => {
                 self.deliver_inbox().await;
             }
-            // What comes later starts the session anew.
+            // A later message starts the session again.
             Ok(_) | Err(_) => self.stdin = None,
         }
     }
@@ -325,13 +324,13 @@ impl SessionProcess {
         let line = format!("{frame}\n");
         let sent = tokio::time::timeout(SEND_WAIT, stdin.write_all(line.as_bytes())).await;
         if !matches!(sent, Ok(Ok(()))) {
-            // Its end is told by its output.
+            // The end of its output shows that the process has ended.
             self.stdin = None;
         }
     }
 
-    /// Writes a frame down for watchers. Says whether the claim holds; a database that does not answer
-    /// says nothing about that.
+    /// Stores a frame for clients. Returns whether the claim holds; true when the database does not
+    /// respond, since that is no evidence of a loss.
     async fn add_event(&self, frame: &Value) -> bool {
         let uuid = frame.get("uuid").and_then(Value::as_str);
         let SessionClaim { store, id, epoch, worker, .. } = &self.claim;
@@ -346,7 +345,6 @@ impl SessionProcess {
     }
 }
 
-/// What a process is started for.
 pub(crate) struct ProcessPlan<'a> {
     pub(crate) spec: &'a SessionSpec,
     pub(crate) policy: &'a TenantPolicy,
@@ -354,7 +352,7 @@ pub(crate) struct ProcessPlan<'a> {
     pub(crate) continues_run: bool,
 }
 
-/// The guard, and below it the ordinary command with a relay for its journal.
+/// Builds the command: the guard, which runs `windlass` with a relay for its journal.
 fn build_command(
     context: &WorkerContext,
     claim: &SessionClaim,
@@ -377,7 +375,7 @@ fn build_command(
     });
     command.arg("--settings").arg(fence_settings(context, folders).to_string());
     command.args(plan.spec.to_flags());
-    // Tools of a session must not reach the store.
+    // Tools of a session must not have access to the store.
     for name in ["WINDLASS_STORE", "WINDLASS_TOKEN"] {
         command.env_remove(name);
     }
@@ -391,7 +389,7 @@ fn socket_path(context: &WorkerContext, claim: &SessionClaim) -> PathBuf {
     context.sockets.join(format!("{}.{}", claim.id, claim.epoch))
 }
 
-/// Commands of a session see nothing of the worker's other sessions, its repositories and its sockets.
+/// Hides the worker's other sessions, repositories and sockets from a session's commands.
 fn fence_settings(context: &WorkerContext, folders: &SessionFolders) -> Value {
     json!({ "sandbox": { "filesystem": {
         "denyRead": [context.options.directory, context.sockets, "~/.pgpass"],
@@ -399,7 +397,7 @@ fn fence_settings(context: &WorkerContext, folders: &SessionFolders) -> Value {
     } } })
 }
 
-/// How long a provider wants to be left alone, if that is longer than a session should hold a worker for.
+/// The retry delay of a rate limited request, if it is too long to hold a worker for.
 fn read_rate_limit(frame: &Value) -> Option<Duration> {
     let is_limit = frame.get("subtype").and_then(Value::as_str) == Some("api_retry")
         && frame.get("error_status").and_then(Value::as_u64) == Some(429);
@@ -407,12 +405,12 @@ fn read_rate_limit(frame: &Value) -> Option<Duration> {
     wait.filter(|wait| is_limit && *wait >= RATE_LIMIT_MIN).map(|wait| wait.min(RATE_LIMIT_MAX))
 }
 
-/// Variables that lead to a database, its password included.
+/// Variables with which libpq connects, the password among them.
 fn is_database_variable(name: &std::ffi::OsStr) -> bool {
     name.as_encoded_bytes().starts_with(b"PG")
 }
 
-/// A task that ends with its owner.
+/// A task that is aborted on drop.
 struct AbortedOnDrop(JoinHandle<()>);
 
 impl Drop for AbortedOnDrop {
@@ -421,7 +419,7 @@ impl Drop for AbortedOnDrop {
     }
 }
 
-/// Reads one line. A future that is dropped loses nothing: what it has read stays in `line`.
+/// Reads one line. Cancel safe: what was read stays in `line`.
 async fn read_line(stdout: &mut BufReader<ChildStdout>, line: &mut Vec<u8>) -> Option<()> {
     loop {
         let available = stdout.fill_buf().await.ok()?;
@@ -441,7 +439,7 @@ async fn read_line(stdout: &mut BufReader<ChildStdout>, line: &mut Vec<u8>) -> O
     }
 }
 
-/// The end of what a process complained.
+/// Reads stderr to its end and keeps the last part.
 async fn read_tail(mut stderr: ChildStderr) -> String {
     let mut tail = Vec::new();
     let mut buffer = [0; 4096];
@@ -468,13 +466,13 @@ async fn sleep_until(at: Option<Instant>) {
     }
 }
 
-/// In the origin of a message: its own id.
+/// Field in a message's `origin` that has the message's id.
 const MESSAGE_ORIGIN: &str = "fleet_message";
-/// How long a guard may take to end everything.
+/// Time limit for a guard to end everything.
 const GUARD_END_WAIT: Duration = Duration::from_secs(10);
-/// How long a cancelled session may take to end by itself.
+/// Time limit for a cancelled session to end by itself.
 const CANCEL_WAIT: Duration = Duration::from_secs(10);
-/// Shorter waits cost less than to end a process and start it anew.
+/// Shorter waits cost less than restarting the process.
 const RATE_LIMIT_MIN: Duration = Duration::from_secs(10);
 const RATE_LIMIT_MAX: Duration = Duration::from_secs(3600);
 const INBOX_POLL: Duration = Duration::from_secs(10);

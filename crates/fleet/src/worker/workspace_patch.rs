@@ -1,10 +1,11 @@
-//! What a session changed, as text that `git apply` takes: the fresh checkout against the files of its
-//! last finished tool.
+//! A session's changes as a patch for `git apply`: from the fresh checkout to the files of its last
+//! finished tool.
 
 use windlass_text_diff::TextDifference;
 use windlass_workspace::{PathChange, PathImage, SnapshotId, Workspace, WorkspaceError};
 
-/// Renders the difference of two snapshots. What is no text or not kept is named before the first file.
+/// Renders the changes between two snapshots. Comments at the top list files left out: too long or
+/// not text.
 pub(crate) fn render_patch(
     workspace: &Workspace,
     from: SnapshotId,
@@ -26,7 +27,7 @@ pub(crate) fn render_patch(
     Ok(left_out)
 }
 
-/// Folders are made with what is in them; ignored files stay where they are.
+/// Ignored files are not part of the patch.
 fn travels(image: &PathImage) -> bool {
     match image {
         PathImage::Absent | PathImage::Link { .. } => true,
@@ -36,13 +37,13 @@ fn travels(image: &PathImage) -> bool {
     }
 }
 
-/// One file. Empty for a folder, nothing for what is no text.
+/// The patch of one file. Empty for a folder, `None` for a file that is not text.
 fn render_file(workspace: &Workspace, change: &PathChange) -> Option<String> {
     let PathChange { path, before, after } = change;
     let old = read_side(workspace, before)?;
     let new = read_side(workspace, after)?;
     let path = path.to_string();
-    // Git would write such a name in quotes.
+    // Git would quote such a name.
     if path.contains(['"', '\\', '\n', '\t']) {
         return None;
     }
@@ -67,9 +68,8 @@ fn render_file(workspace: &Workspace, change: &PathChange) -> Option<String> {
     Some(text)
 }
 
-/// One side of a difference.
 struct PatchSide {
-    /// As git writes it; nothing where no file is.
+    /// Git's mode; `None` if there is no file.
     mode: Option<&'static str>,
     text: String,
 }

@@ -1,4 +1,5 @@
-//! What must hold whatever dies: workers killed and frozen, a database restarted, sessions that kill.
+//! What must hold when parts fail: killed and frozen workers, a restarted database, crashing
+//! sessions.
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
@@ -8,8 +9,8 @@ use crate::fixture::{TestFleet, TestProcess, is_running, run_git, until};
 use crate::gateway::{call, printed, token};
 use crate::link::TestLink;
 
-/// A script whose first tool writes down that it began, then hangs; and that goes on when it is told
-/// that the outcome is not known.
+/// A script whose first tool records that it began, then hangs; the model answers when it is told
+/// that the outcome is unknown.
 fn hanging_script() -> Script {
     let hang = "echo begun >> {{word}}; sleep 300";
     Script::new()
@@ -17,8 +18,8 @@ fn hanging_script() -> Script {
         .answer(ScriptedAnswer::text("It is not known.").when_result("nknown"))
 }
 
-/// F1: a worker is killed in the middle of a tool. Its tools die with it, another worker takes over, and
-/// the call is told as unknown instead of being run again.
+/// F1: a worker is killed during a tool. Its tools die with it, another worker takes over, and the
+/// call is reported as unknown instead of being run again.
 #[test]
 fn a_worker_that_is_killed_in_a_tool_is_taken_over() {
     let Some(fleet) = TestFleet::start(hanging_script()) else { return };
@@ -35,7 +36,7 @@ fn a_worker_that_is_killed_in_a_tool_is_taken_over() {
     assert_eq!(fleet.read_effects().lines().count(), 1, "the tool ran once");
     let result = fleet.postgres.query("select result from windlass.sessions");
     assert!(result.contains("It is not known."), "{result}");
-    // Watchers have every message once, whoever told it.
+    // Each message is among the events once, whichever worker added it.
     let told = fleet.postgres.query(
         "select count(*), count(distinct uuid) from windlass.events where frame like '%tool_use\"%' \
          and frame like '%assistant%'",
@@ -48,8 +49,8 @@ fn a_worker_that_is_killed_in_a_tool_is_taken_over() {
     assert_eq!(prompts, "1\n1");
 }
 
-/// F2: a worker is frozen past its lease. Its tools are dead before another worker begins, and when it is
-/// woken everything it writes is refused.
+/// F2: a worker is frozen past its lease. Its tools are dead before another worker begins, and
+/// after it is resumed everything it writes is refused.
 #[test]
 fn a_worker_that_is_frozen_past_its_lease_does_nothing_more() {
     let Some(fleet) = TestFleet::start(hanging_script()) else { return };
@@ -71,8 +72,8 @@ fn a_worker_that_is_frozen_past_its_lease_does_nothing_more() {
     assert_eq!(fleet.read_effects().lines().count(), 1, "the tool ran once");
 }
 
-/// A worker, the only one, is cut off for longer than its lease and comes back. What it lost meanwhile goes
-/// back into the queue, and it goes on with it itself.
+/// The only worker is cut off for longer than its lease and comes back. The session it lost is
+/// requeued, and the worker claims it again.
 #[test]
 fn a_worker_that_was_away_gives_back_what_it_lost() {
     let Some(fleet) = TestFleet::start(hanging_script()) else { return };
@@ -94,8 +95,8 @@ fn a_worker_that_was_away_gives_back_what_it_lost() {
     assert!(row.contains("It is not known."), "{row}");
 }
 
-/// F4: a database that takes connections and never answers. The session is ended with its lease, a worker
-/// that is told to end does, and a gateway says that it cannot answer.
+/// F4: a database that accepts connections and never responds. The session ends with its lease, the
+/// worker ends when told to, and the gateway reports that it cannot answer.
 #[test]
 fn a_database_that_never_answers_holds_up_nobody() {
     let Some(fleet) = TestFleet::start(hanging_script()) else { return };
@@ -114,7 +115,7 @@ fn a_database_that_never_answers_holds_up_nobody() {
     assert!(status == 503 && answer.contains("try again"), "{status} {answer}");
     assert_eq!(worker.wait(), Some(143));
     assert!(!is_running(&fleet.effects().display().to_string()));
-    // It answers whether it is there, and then no more in the middle of a query.
+    // The health check works, then the database hangs during a query.
     let watch = token(&fleet, "wes", "team", "watch");
     link.hold_at("windlass.tokens");
     let list = format!("GET /v1/sessions HTTP/1.1\r\nAuthorization: Bearer {watch}");
@@ -124,8 +125,8 @@ fn a_database_that_never_answers_holds_up_nobody() {
     assert_eq!(gateway.wait(), Some(143));
 }
 
-/// What is answered without a model stands in no record. The message is taken all the same, and the session
-/// ends as any other.
+/// A message answered without a model leaves no record. It is marked as taken nevertheless, and the
+/// session ends like any other.
 #[test]
 fn a_message_answered_without_a_model_ends_like_any_other() {
     let script = Script::new().answer(ScriptedAnswer::text("Fine.").when("good").repeat(0));
@@ -143,7 +144,8 @@ fn a_message_answered_without_a_model_ends_like_any_other() {
     assert_eq!(fleet.postgres.query(results), "3", "each was answered once");
 }
 
-/// A process that dies while it works on a second message is not done with the result of the first.
+/// A process that dies while it works on a second message does not end with the result of the
+/// first.
 #[test]
 fn a_crash_after_a_second_message_is_no_end() {
     let wait =
@@ -161,7 +163,7 @@ fn a_crash_after_a_second_message_is_no_end() {
         .answer(ScriptedAnswer::text("It is not known.").when_result("nknown"));
     let Some(fleet) = TestFleet::start(script) else { return };
     let _worker = fleet.start_worker("one", &[]);
-    // A number of its own: processes are looked for by it.
+    // A unique number, because processes are found by it.
     let effects = fleet.effects().display().to_string();
     let session = fleet.submit(707_707, &format!("alpha {effects}"));
     until("the first tool begins", || fleet.read_effects() == "begun\n");
@@ -177,8 +179,8 @@ fn a_crash_after_a_second_message_is_no_end() {
     assert_eq!(fleet.read_effects(), "begun\nsecond\n");
 }
 
-/// A provider that limits the rate: the session waits in the queue instead of holding its worker, other
-/// sessions of the same provider wait with it, and all go on afterwards.
+/// A provider limits the rate: the session waits in the queue instead of holding its worker, other
+/// sessions of the same provider wait too, and all continue afterwards.
 #[test]
 fn a_rate_limit_is_waited_for_in_the_queue_and_by_all() {
     let limit = ScriptedFault::refuse_for(429, 600);
@@ -193,7 +195,7 @@ fn a_rate_limit_is_waited_for_in_the_queue_and_by_all() {
     fleet.postgres.wait_for(waits, "1");
     let asked = fleet.model.request_count();
     let second = fleet.submit(2, "the second");
-    // A worker that looked and took nothing has said so twice by then.
+    // Waits for two renewals, in which the worker could have claimed the session.
     let workers = "select count(distinct lease_until) from windlass.workers";
     let mut leases = std::collections::BTreeSet::new();
     until("the worker lives on", || {
@@ -213,7 +215,7 @@ fn a_rate_limit_is_waited_for_in_the_queue_and_by_all() {
     assert_eq!(fleet.postgres.query(prompts), "1");
 }
 
-/// Money: a session that goes on with message after message stays within its own budget, and within what
+/// A session that continues with message after message stays within its own budget and within what
 /// its tenant reserved for it.
 #[test]
 fn a_session_that_goes_on_stays_within_its_budget() {
@@ -245,8 +247,8 @@ fn a_session_that_goes_on_stays_within_its_budget() {
     assert!(fleet.model.request_count() > 2, "{sums}");
 }
 
-/// F9: the store is migrated while a worker of the version before runs. It finishes what it has and takes
-/// nothing new; a worker of the right version does.
+/// F9: the store is migrated while a worker of the previous version runs. It finishes its session
+/// and claims nothing new; a worker of the new version does.
 #[test]
 fn a_worker_of_another_schema_finishes_and_takes_nothing_new() {
     let step = "while [ ! -e {{word}} ]; do sleep 0.05; done; echo let-go";
@@ -275,7 +277,8 @@ fn a_worker_of_another_schema_finishes_and_takes_nothing_new() {
     fleet.wait_for_state(&second, "done");
 }
 
-/// F4: the database is restarted in the middle of a session. It waits and goes on; nothing is done twice.
+/// F4: the database restarts during a session. The session waits and continues; nothing is done
+/// twice.
 #[test]
 fn a_restart_of_the_database_is_waited_for() {
     let step = "echo begun >> {{word}}; while [ ! -e {{word}}.go ]; do sleep 0.05; done";
@@ -287,7 +290,7 @@ fn a_restart_of_the_database_is_waited_for() {
     let session = fleet.submit(1, &format!("step {}", fleet.effects().display()));
     until("the tool begins", || fleet.read_effects().ends_with('\n'));
     fleet.postgres.stop_server();
-    // The tool ends while nothing can be written down.
+    // The tool ends while nothing can be stored.
     std::fs::write(fleet.effects().with_extension("go"), "").unwrap();
     fleet.postgres.start_server();
     fleet.wait_for_state(&session, "done");
@@ -296,12 +299,12 @@ fn a_restart_of_the_database_is_waited_for() {
     assert!(row.starts_with("0|1|") && row.contains("Done after all."), "{row}");
 }
 
-/// F4: connections break again and again, in the middle of commits too: what was kept without our knowing
-/// is not kept twice, and the journal is whole.
+/// F4: connections break repeatedly, also during commits: what was committed without a response is
+/// not stored twice, and the journal is complete.
 #[test]
 fn connections_that_break_lose_nothing_and_do_nothing_twice() {
     const STEPS: usize = 6;
-    // Below the home of the fixture, whose path no script knows.
+    // In the fixture's home, because the script does not know the path of the effects.
     let step = |number: usize| format!("echo {number} >> $HOME/../effects/log; echo step-{number}");
     let mut script = Script::new();
     let first = json!({ "command": step(1) });
@@ -320,7 +323,7 @@ fn connections_that_break_lose_nothing_and_do_nothing_twice() {
     let row = "select state, (select count(*) from windlass.journal) from windlass.sessions";
     let (mut seen, mut cuts) = (String::new(), 0);
     until("it is done", || {
-        // Something was kept: nobody who waits for an answer to that gets it now.
+        // A change was stored: the cut loses the response to it.
         let now = fleet.postgres.query(row);
         if now != seen {
             link.cut();
@@ -337,7 +340,7 @@ fn connections_that_break_lose_nothing_and_do_nothing_twice() {
     printed(&fleet.run(&["store", "run", &session, "--", "replay"]));
 }
 
-/// F4: a database that may only be read for a while, as after a fail-over.
+/// F4: a database that is read-only for a while, as after a failover.
 #[test]
 fn a_database_that_is_read_only_for_a_while_is_waited_for() {
     let step = "echo begun >> {{word}}; while [ ! -e {{word}}.go ]; do sleep 0.05; done";
@@ -361,7 +364,7 @@ fn a_database_that_is_read_only_for_a_while_is_waited_for() {
     assert!(fleet.postgres.query("select epoch from windlass.sessions") == "1");
 }
 
-/// F8: a session whose process dies each time is parked, and the others go on.
+/// F8: a session whose process dies every time is parked, and others continue.
 #[test]
 fn a_session_that_loses_its_process_each_time_is_parked() {
     let hang = "echo begun; sleep 300";
@@ -373,7 +376,7 @@ fn a_session_that_loses_its_process_each_time_is_parked() {
     let Some(fleet) = TestFleet::start(script) else { return };
     let more = ["--lease", "5", "--attempts", "2", "--capacity", "1"];
     let _worker = fleet.start_worker("one", &more);
-    // A number of its own: processes are looked for by it.
+    // A unique number, because processes are found by it.
     let poisoned = fleet.submit(808_808, "poison");
     let state = format!("select state from windlass.sessions where id = '{poisoned}'");
     until("it is parked", || {
@@ -387,8 +390,8 @@ fn a_session_that_loses_its_process_each_time_is_parked() {
     assert!(reason.contains("2 times in a row"), "{reason}");
 }
 
-/// F6: the clock of a worker is an hour off. Its lease is as long as any other, no other worker takes its
-/// session while it lives, and one does when it is dead.
+/// F6: a worker's clock is an hour off. Its lease lasts as long as any other: no other worker takes
+/// its session while it lives, and one does after its death.
 #[test]
 fn a_worker_whose_clock_is_off_holds_its_sessions_and_no_others() {
     for shift in ["+1h", "-1h"] {
@@ -413,8 +416,8 @@ fn a_worker_whose_clock_is_off_holds_its_sessions_and_no_others() {
     }
 }
 
-/// F7, small: many sessions, workers killed one after the other. Every session comes to its end, no effect
-/// is there twice, none that was told is missing, and the sums of money agree.
+/// F7, small: many sessions, workers killed one after another. Every session ends, no effect is
+/// there twice, none that was reported is missing, and the sums of money agree.
 #[test]
 fn nothing_is_lost_or_done_twice_while_workers_are_killed() {
     const SESSIONS: u32 = 24;
@@ -470,8 +473,8 @@ fn nothing_is_lost_or_done_twice_while_workers_are_killed() {
     assert_eq!(sums, "t|0|t");
 }
 
-/// A session that is taken over on another host has the files of its last finished tool, on top of a
-/// fresh checkout, and nothing of the tool that was running.
+/// A session taken over by another host has the files of its last finished tool, on top of a fresh
+/// checkout, and nothing of the tool that was running.
 #[test]
 fn files_are_handed_over_with_the_session() {
     let bash = |command: &str| ScriptedAnswer::call("Bash", json!({ "command": command }));
@@ -495,7 +498,7 @@ fn files_are_handed_over_with_the_session() {
     let hanging = fleet.path(&format!("one/sessions/{session}/workspace/hanging"));
     until("the second tool hangs", || hanging.exists());
     worker.kill();
-    // The branch moves on meanwhile; the session does not.
+    // The branch moves on meanwhile; the session stays at its commit.
     std::fs::write(repository.join("base.txt"), "moved\n").unwrap();
     run_git(&repository, &["commit", "-q", "-a", "-m", "moved"]);
     let _second = fleet.start_worker("two", &["--lease", "2"]);
@@ -507,7 +510,7 @@ fn files_are_handed_over_with_the_session() {
         fleet.postgres.query("select frame from windlass.events where frame like '%base.txt%'");
     assert!(told.contains("cannot access 'hanging'") && told.contains("?? made.txt"), "{told}");
 
-    // What it changed is a patch that git takes, whichever host did which part.
+    // The changes are a patch that git applies, whichever host made which part.
     let patch = fleet
         .postgres
         .query("select convert_from(bytes, 'utf8') from windlass.blobs where name = 'patch'");
@@ -518,7 +521,7 @@ fn files_are_handed_over_with_the_session() {
     assert_eq!((read("made.txt"), read("base.txt")), ("made\n".into(), "base\nchanged\n".into()));
 }
 
-/// Kills the process of a session, if it has begun to work.
+/// Kills the process of a session, if it has started.
 fn kill_session_process(session: &str) {
     for entry in std::fs::read_dir("/proc").unwrap().flatten() {
         let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();

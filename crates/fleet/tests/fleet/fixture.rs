@@ -1,4 +1,4 @@
-//! A fleet of a test's own: a store, workers and a gateway as processes, and a scripted model.
+//! A fleet for one test: a store, worker and gateway processes, and a scripted model.
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ pub(crate) struct TestFleet {
 }
 
 impl TestFleet {
-    /// Nothing where PostgreSQL is not installed and need not be.
+    /// `None` if PostgreSQL is not installed and `WINDLASS_ALL_TESTS` is not set.
     pub(crate) fn start(script: Script) -> Option<Self> {
         let postgres = TestPostgres::start()?;
         migrate(&postgres);
@@ -35,7 +35,7 @@ impl TestFleet {
         for name in ["home/.claude", "tmp", "effects"] {
             std::fs::create_dir_all(folder.path().join(name)).unwrap();
         }
-        // Tools may write there, whatever holds them.
+        // Allows tools to write there.
         let settings = serde_json::json!({ "permissions": {
             "additionalDirectories": [folder.path().join("effects")] } });
         let path = folder.path().join("home/.claude/settings.json");
@@ -43,7 +43,7 @@ impl TestFleet {
         Some(Self { postgres, model, folder })
     }
 
-    /// A file that tools of all hosts write to.
+    /// A file that the tools of all hosts append to.
     pub(crate) fn effects(&self) -> PathBuf {
         self.folder.path().join("effects/log")
     }
@@ -79,7 +79,7 @@ impl TestFleet {
         self.command(arguments).output().unwrap()
     }
 
-    /// A worker, each with a folder of its own as on a host of its own.
+    /// Starts a worker with its own folder, as on a separate host.
     pub(crate) fn start_worker(&self, name: &str, more: &[&str]) -> TestProcess {
         let windlass = find_windlass();
         let directory = self.folder.path().join(name);
@@ -92,7 +92,8 @@ impl TestFleet {
         worker
     }
 
-    /// A worker whose clock is off by this much; none where that cannot be done and need not be.
+    /// Starts a worker whose clock is shifted; `None` if `faketime` is missing and
+    /// `WINDLASS_ALL_TESTS` is not set.
     pub(crate) fn start_worker_with_clock(&self, name: &str, shift: &str) -> Option<TestProcess> {
         let library = std::fs::read_dir("/usr/lib").unwrap().flatten();
         let library = library.map(|entry| entry.path().join("faketime/libfaketime.so.1"));
@@ -111,7 +112,7 @@ impl TestFleet {
         Some(worker)
     }
 
-    /// A gateway on a free port, and its address.
+    /// Starts a gateway on a free port and returns its address.
     pub(crate) fn start_gateway(&self) -> (TestProcess, String) {
         self.start_gateway_at("127.0.0.1:0")
     }
@@ -123,7 +124,7 @@ impl TestFleet {
         (gateway, url.to_owned())
     }
 
-    /// Puts a session into the queue; every call is allowed.
+    /// Queues a session that allows every call.
     pub(crate) fn submit(&self, number: u32, prompt: &str) -> String {
         self.submit_with(number, prompt, r#"{"permission_mode":"bypassPermissions"}"#)
     }
@@ -156,14 +157,13 @@ impl TestFleet {
         });
     }
 
-    /// Waits until a session is in this state.
     pub(crate) fn wait_for_state(&self, session: &str, state: &str) {
         let statement = format!("select state from windlass.sessions where id = '{session}'");
         self.postgres.wait_for(&statement, state);
     }
 }
 
-/// A process that is killed at the end of a test.
+/// A process that is killed on drop.
 pub(crate) struct TestProcess {
     child: Child,
     lines: mpsc::Receiver<String>,
@@ -209,7 +209,7 @@ impl TestProcess {
         kill_process(Pid::from_child(&self.child), signal).unwrap();
     }
 
-    /// Kills it without a warning.
+    /// Kills the process with SIGKILL.
     pub(crate) fn kill(mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
@@ -234,7 +234,7 @@ impl Drop for TestProcess {
     }
 }
 
-/// The `windlass` command beside ours; built if nobody has.
+/// The `windlass` command next to ours; built if it is missing.
 pub(crate) fn find_windlass() -> PathBuf {
     let own = Path::new(env!("CARGO_BIN_EXE_windlass-fleet"));
     let beside = own.with_file_name("windlass");
@@ -250,7 +250,6 @@ pub(crate) fn find_windlass() -> PathBuf {
     beside
 }
 
-/// Git in a repository of the test's own.
 pub(crate) fn run_git(repository: &Path, arguments: &[&str]) {
     let output = Command::new("git")
         .args(["-c", "user.name=t", "-c", "user.email=t@t"])
@@ -262,7 +261,7 @@ pub(crate) fn run_git(repository: &Path, arguments: &[&str]) {
     assert!(output.status.success(), "git {arguments:?}: {errors}");
 }
 
-/// Waits until it holds.
+/// Polls until `is_so` returns true.
 pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let began = Instant::now();
     while !is_so() {
@@ -271,7 +270,8 @@ pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-/// Does a process live whose command line says this? In a sandbox it has another id than outside.
+/// Whether a process with these words in its command line runs. Pids are no use: they differ in a
+/// sandbox.
 pub(crate) fn is_running(words: &str) -> bool {
     std::fs::read_dir("/proc").unwrap().flatten().any(|entry| {
         let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();

@@ -34,7 +34,7 @@ fn the_description_names_every_route_and_no_other() {
     assert_eq!(described, served);
 }
 
-/// One request over a connection of its own: the status and everything behind the headers.
+/// Sends one request on a new connection. Returns the status and everything after the headers.
 pub(crate) fn call(url: &str, head: &str, body: &str) -> (u16, String) {
     let address = url.trim_start_matches("http://");
     let mut stream = TcpStream::connect(address).unwrap();
@@ -86,7 +86,7 @@ fn sessions_are_submitted_followed_answered_and_cancelled_over_http() {
     assert!(listed.contains("done"), "{listed}");
     let id = listed.split_whitespace().next().unwrap().to_owned();
 
-    // A message to a session that has ended goes on with it; a watcher that was there gets the rest.
+    // A message continues an ended session; a client that resumes gets the new frames.
     let auth = format!("Authorization: Bearer {approver}");
     let path = format!("/v1/sessions/{id}");
     let (status, all) = call(&url, &format!("GET {path}/events HTTP/1.1\r\n{auth}"), "");
@@ -104,7 +104,7 @@ fn sessions_are_submitted_followed_answered_and_cancelled_over_http() {
     let logs = printed(&client(&["logs", &id]));
     assert!(logs.contains("user: rope or chain") && logs.contains("assistant: Four."), "{logs}");
 
-    // A question waits for the answer of somebody who may give it.
+    // A question waits for an answer from a token that may give one.
     let id = printed(&client(&["submit", "write it"]));
     until("it asks", || printed(&client(&["answer", &id])).contains("Write"));
     printed(&client(&["answer", &id, "allow"]));
@@ -124,7 +124,7 @@ fn sessions_are_submitted_followed_answered_and_cancelled_over_http() {
     assert_eq!(gateway.wait(), Some(143));
 }
 
-/// F3: a gateway is killed while watchers follow a session. They reconnect and miss nothing.
+/// F3: a gateway is killed while clients follow a session. They reconnect and miss nothing.
 #[test]
 fn watchers_miss_nothing_when_their_gateway_is_killed() {
     let step = "while [ ! -e {{word}} ]; do sleep 0.05; done; echo let-go";
@@ -160,7 +160,7 @@ fn watchers_miss_nothing_when_their_gateway_is_killed() {
     assert!(fleet.postgres.query(frames).contains("Seen to the end."));
 }
 
-/// F3: a hundred watchers, whose gateway is killed, go on at another one.
+/// F3: a hundred clients of a killed gateway resume at another one.
 #[test]
 fn a_hundred_watchers_go_on_at_another_gateway_and_miss_nothing() {
     const WATCHERS: usize = 100;
@@ -188,7 +188,7 @@ fn a_hundred_watchers_go_on_at_another_gateway_and_miss_nothing() {
                 for url in [url, next_url] {
                     let resume = format!("{head}\r\nLast-Event-ID: {last}");
                     let (_, text) = call(&url, &resume, "");
-                    // What a killed gateway sent half is sent again by the next.
+                    // An event that the killed gateway sent in part is sent again by the next.
                     let (whole, _) = text.rsplit_once("\n\n").unwrap_or_default();
                     for event in whole.split("\n\n").filter_map(|event| event.strip_prefix("id: "))
                     {
@@ -219,7 +219,7 @@ fn a_hundred_watchers_go_on_at_another_gateway_and_miss_nothing() {
     }
 }
 
-/// What a session changed, over HTTP, as a command, and named in the report of a batch.
+/// A session's changes are available over HTTP, by command, and through the report of a batch.
 #[test]
 fn what_a_session_changed_is_a_patch() {
     let make =
@@ -257,7 +257,7 @@ fn what_a_session_changed_is_a_patch() {
     assert_eq!(printed(&client(&["patch", &made])), wanted);
 }
 
-/// Commands that look at sessions look at one of the store, and a session leaves it and comes back.
+/// Read-only commands run on a session of the store, and it can be exported and imported.
 #[test]
 fn a_session_of_the_store_is_looked_at_exported_and_imported() {
     let script = Script::new().answer(ScriptedAnswer::text("Rope.").repeat(0));
@@ -291,7 +291,7 @@ fn a_session_of_the_store_is_looked_at_exported_and_imported() {
     assert_eq!(left.count(), 0, "the folder is gone");
 }
 
-/// F11: what has no right to an answer gets none, within bounds, and learns nothing.
+/// F11: unauthorized and invalid requests are refused, within limits, and reveal nothing.
 #[test]
 fn the_gateway_refuses_what_it_must() {
     let Some(fleet) = TestFleet::start(Script::new()) else { return };
@@ -319,7 +319,7 @@ fn the_gateway_refuses_what_it_must() {
     let body = r#"{"prompt":"x"}"#;
     assert_eq!(ask("POST /v1/sessions", &watch, body).0, 403);
     assert_eq!(ask(&format!("POST {one}/cancel"), &watch, "{}").0, 403);
-    // Another tenant's session is as one that is not there.
+    // Another tenant's session looks as if it did not exist.
     let none = ask("GET /v1/sessions/00000000-0000-4000-8000-0000000000ff", &other, "");
     for path in ["", "/events", "/result", "/questions"] {
         assert_eq!(ask(&format!("GET {one}{path}"), &other, ""), none);
@@ -346,11 +346,11 @@ fn the_gateway_refuses_what_it_must() {
     ] {
         assert_eq!(ask("POST /v1/sessions", &other, body).0, 400, "{body}");
     }
-    // A huge body is refused before it is read; one that lies about its length is cut off.
+    // A huge body is refused before it is read; one with a false length is cut off.
     let huge = "POST /v1/sessions HTTP/1.1\r\nContent-Length: 1000000000\r\nAuthorization: Bearer ";
     assert_eq!(call(&url, &format!("{huge}{other}"), "x").0, 413);
     assert_eq!(ask("POST /v1/sessions", &other, &"x".repeat(3 << 20)).0, 413);
-    // Headers that never end do not hold a connection.
+    // Headers that never end do not hold a connection open.
     let mut slow = TcpStream::connect(url.trim_start_matches("http://")).unwrap();
     slow.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
     slow.write_all(b"GET /v1/health HTTP/1.1\r\nX-Slow: ").unwrap();
@@ -391,7 +391,7 @@ fn bad_input_is_one_line_and_begins_nothing() {
     assert!(said.contains("1 sessions, at most $2.00") && said.contains("fix rope"), "{said}");
 }
 
-/// `windlass` starts this program by name, and says what to install where it is missing.
+/// `windlass` runs this program by name, and says what to install if it is missing.
 #[test]
 fn the_command_starts_the_fleet_by_name() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! What somebody with a token can do to the host, to other sessions and to other tenants: nothing, until
-//! the administrator says so.
+//! A token holder can do nothing to the host, to other sessions or to other tenants, unless the
+//! administrator allows it.
 
 use serde_json::{Value, json};
 use windlass_rehearsal::{Script, ScriptedAnswer};
@@ -7,7 +7,7 @@ use windlass_rehearsal::{Script, ScriptedAnswer};
 use crate::fixture::{TestFleet, TestProcess, find_windlass, run_git};
 use crate::gateway::{call, printed, token};
 
-/// Submits over HTTP. Returns the status and the session's id, or the words of the refusal.
+/// Submits over HTTP. Returns the status, and the session's id or the error message.
 fn submit(url: &str, token: &str, body: &Value) -> (u16, String) {
     let head = format!("POST /v1/sessions HTTP/1.1\r\nAuthorization: Bearer {token}");
     let (status, answer) = call(url, &head, &body.to_string());
@@ -41,11 +41,11 @@ fn what_reaches_past_the_working_directory_needs_a_trusted_tenant() {
         assert!(status == 400 && words.contains("windlass store tenant"), "{body}: {words}");
         assert_eq!(words.lines().count(), 1);
     }
-    // Trust does not make a name or a password in a URL, or an option in place of a host, any better.
+    // Even a trusted tenant may not put credentials into a URL, or an option in place of a host.
     for url_in in ["https://me:secret@example.org/x", "ssh://-oProxyCommand=id/x", "git@-oX:x"] {
         assert_eq!(submit(&url, &team, &git(url_in)).0, 400, "{url_in}");
     }
-    // What the sandbox and the directory hold is open to everybody.
+    // What the sandbox and the directory confine is open to every tenant.
     let confined = json!({ "permission_mode": "acceptEdits", "allowed_tools": ["Bash(make:*)"] });
     assert_eq!(submit(&url, &guest, &spec(confined)).0, 201);
     let prefix = format!("file://{}/git/", fleet.path("").display());
@@ -53,7 +53,7 @@ fn what_reaches_past_the_working_directory_needs_a_trusted_tenant() {
     assert_eq!(submit(&url, &guest, &git(&repository)).0, 201);
     assert_eq!(submit(&url, &guest, &git(&format!("{prefix}../etc"))).0, 400);
 
-    // A batch of another tenant is as one that is not there.
+    // Another tenant's batch looks as if it did not exist.
     let head = format!("POST /v1/batches HTTP/1.1\r\nAuthorization: Bearer {team}");
     assert_eq!(call(&url, &head, r#"{"name":"night"}"#).0, 201);
     for batch in ["team/night", "guests/none"] {
@@ -61,7 +61,7 @@ fn what_reaches_past_the_working_directory_needs_a_trusted_tenant() {
         assert_eq!(submit(&url, &guest, &body), (400, "there is no such batch".to_owned()));
     }
 
-    // Trust that is taken back counts for what waits, too.
+    // Revoking trust also affects queued sessions.
     fleet.postgres.query("delete from windlass.sessions");
     let said = printed(&fleet.run(&["store", "tenant", "guests", "--trusted", "yes"]));
     assert!(said.contains("trusted"), "{said}");
@@ -74,8 +74,8 @@ fn what_reaches_past_the_working_directory_needs_a_trusted_tenant() {
     assert!(reason.contains("bypassPermissions") && fleet.model.request_count() == 0, "{reason}");
 }
 
-/// A stranger's words name files of the host, and a stranger's repository brings hooks, rules and servers.
-/// Nothing of it is read or run.
+/// An untrusted prompt mentions files of the host, and an untrusted repository has hooks, rules and
+/// servers. None of it is read or run.
 #[test]
 fn a_stranger_gets_nothing_of_the_host_by_words_or_by_a_repository() {
     let script = Script::new().answer(ScriptedAnswer::text("Fine.").repeat(0));
@@ -133,7 +133,7 @@ fn a_stranger_gets_nothing_of_the_host_by_words_or_by_a_repository() {
     }
 }
 
-/// A command in the sandbox sees nothing of the worker's other sessions, its repositories and its sockets.
+/// A sandboxed command sees none of the worker's other sessions, repositories and sockets.
 #[test]
 fn commands_see_no_other_session() {
     let command = "{{rest}}";
@@ -141,7 +141,7 @@ fn commands_see_no_other_session() {
         .answer(ScriptedAnswer::call("Bash", json!({ "command": command })).when("perform: "))
         .answer(ScriptedAnswer::text("Seen.").when_result("over"));
     let Some(fleet) = TestFleet::start(script) else { return };
-    // Not below the system's own folder for temporary files, which the sandbox hides anyway.
+    // Not below the system's temporary folder, which the sandbox hides anyway.
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let directory = folder.path().join("one");
     for name in ["sessions/other/workspace", "repositories/other.git"] {

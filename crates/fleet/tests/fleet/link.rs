@@ -1,5 +1,5 @@
-//! A way to the database that a test can hold up: connections stay open and new ones are taken, but
-//! nothing comes through, as with a host that hangs.
+//! A TCP proxy to the database that a test can stall: connections stay open and new ones are
+//! accepted, but nothing is forwarded, as with a host that hangs.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -15,7 +15,7 @@ pub(crate) struct TestLink {
 #[derive(Default)]
 struct LinkState {
     is_held: AtomicBool,
-    /// What comes to be held up by itself.
+    /// Traffic with these words stalls the link.
     words: Mutex<String>,
     open: Mutex<Vec<TcpStream>>,
 }
@@ -26,7 +26,7 @@ impl TestLink {
         Self::start_at("127.0.0.1", target)
     }
 
-    /// The same, at another address of this host.
+    /// The same on another address of this host.
     pub(crate) fn start_at(host: &str, target: u16) -> Self {
         let listener = TcpListener::bind((host, 0)).unwrap();
         let address = listener.local_addr().unwrap();
@@ -55,14 +55,14 @@ impl TestLink {
         self.state.is_held.store(is_held, Ordering::SeqCst);
     }
 
-    /// Breaks all connections, wherever they are in what they say.
+    /// Shuts down all connections, possibly in the middle of a message.
     pub(crate) fn cut(&self) {
         for stream in self.state.open.lock().unwrap().drain(..) {
             let _ = stream.shutdown(std::net::Shutdown::Both);
         }
     }
 
-    /// Lets everything through until somebody says this.
+    /// Forwards everything until one side sends these words, then stalls.
     pub(crate) fn hold_at(&self, words: &str) {
         self.hold(false);
         words.clone_into(&mut self.state.words.lock().unwrap());

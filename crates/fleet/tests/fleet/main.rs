@@ -1,4 +1,4 @@
-//! The fleet with real parts: the real commands, a real PostgreSQL, a scripted model server.
+//! Tests of the fleet with the real commands, a real PostgreSQL and a scripted model server.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -1,4 +1,4 @@
-//! F5: a worker and the database in network namespaces of their own, and the wire between them cut.
+//! F5: a worker in its own network namespace, and the link to the database cut.
 
 use std::process::Command;
 
@@ -9,19 +9,19 @@ use crate::fixture::{TestFleet, TestProcess, find_windlass, is_running, until};
 use crate::link::TestLink;
 use crate::postgres::is_root;
 
-/// A namespace with a wire to this host.
+/// A network namespace linked to this host.
 struct TestNetwork {
     name: String,
-    /// This host's end of the wire.
+    /// This host's end of the veth pair.
     wire: String,
     host: String,
 }
 
 impl TestNetwork {
-    /// None where a namespace cannot be made and need not be.
+    /// `None` if a namespace cannot be created and `WINDLASS_ALL_TESTS` is not set.
     fn make() -> Option<Self> {
         let number = std::process::id();
-        // Addresses that are kept for tests.
+        // 198.18.0.0/15 is reserved for tests.
         let subnet = format!("198.{}.{}", 18 + number % 2, number / 2 % 250);
         let network = Self {
             name: format!("wlf{number}"),
@@ -70,8 +70,8 @@ fn ip(arguments: &[&str]) -> bool {
     output.is_ok_and(|output| output.status.success())
 }
 
-/// The worker that is cut off ends its tools before its lease ends, another one takes over, and when the
-/// wire is back the first one has nothing of the old session and works on.
+/// The worker that is cut off ends its tools before its lease ends, another one takes over, and
+/// when the link is back the first one has nothing of the old session and works on.
 #[test]
 fn a_worker_that_is_split_from_the_database_does_nothing_more() {
     let hang = "echo begun >> {{word}}; sleep 300";

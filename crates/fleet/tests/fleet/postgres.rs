@@ -1,4 +1,5 @@
-//! A PostgreSQL of a test's own: in a temporary folder, on a free port of loopback, gone at the end.
+//! A PostgreSQL server for one test: in a temporary folder, on a free loopback port, stopped at the
+//! end.
 
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
@@ -8,7 +9,6 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-/// A running server.
 pub(crate) struct TestPostgres {
     folder: TempDir,
     bin: PathBuf,
@@ -16,7 +16,7 @@ pub(crate) struct TestPostgres {
 }
 
 impl TestPostgres {
-    /// Starts a server, or returns none where PostgreSQL is not installed and need not be.
+    /// Starts a server; `None` if PostgreSQL is not installed and `WINDLASS_ALL_TESTS` is not set.
     pub(crate) fn start() -> Option<Self> {
         let Some(bin) = find_bin() else {
             assert!(
@@ -27,7 +27,7 @@ impl TestPostgres {
         };
         let folder = tempfile::tempdir().unwrap();
         let mut server = Self { folder, bin, port: 0 };
-        // The server refuses to run as root: its files belong to the user it runs as.
+        // PostgreSQL refuses to run as root, so its files belong to the user it runs as.
         if is_root() {
             let owned = Command::new("chown").arg("postgres").arg(server.folder.path()).status();
             assert!(owned.unwrap().success());
@@ -43,11 +43,11 @@ impl TestPostgres {
         Some(server)
     }
 
-    /// A port that is free now may be another's when the server takes it: then it is the next one's turn.
+    /// A free port may be taken before the server binds it, so several are tried.
     fn start_on_a_free_port(&mut self) {
         for _ in 1..STARTS_MAX {
             self.port = find_free_port();
-            // The last line counts.
+            // The last line of the setting wins.
             self.append("postgresql.conf", &format!("port = {}\n", self.port));
             if self.try_start_server().is_ok() {
                 return;
@@ -60,12 +60,12 @@ impl TestPostgres {
         format!("postgres://windlass@127.0.0.1:{}/w", self.port)
     }
 
-    /// The same database by way of a link.
+    /// The URL of the same database through a link.
     pub(crate) fn url_through(&self, address: SocketAddr) -> String {
         format!("postgres://windlass@{address}/w")
     }
 
-    /// Lets the server listen at another address of this host, too.
+    /// Makes the server also listen on another address of this host.
     pub(crate) fn listen_also_at(&self, host: &str) {
         self.stop_server();
         self.append("postgresql.conf", &format!("listen_addresses = '127.0.0.1,{host}'\n"));
@@ -90,13 +90,13 @@ impl TestPostgres {
         self.try_run("pg_ctl", &["-D", text(&data), "-l", text(&log), "-w", "-t", "60", "start"])
     }
 
-    /// Stops the server as an administrator in a hurry does.
+    /// Stops the server in immediate mode, without a clean shutdown.
     pub(crate) fn stop_server(&self) {
         let data = self.data();
         self.run("pg_ctl", &["-D", text(&data), "-m", "immediate", "-w", "-t", "60", "stop"]);
     }
 
-    /// One statement; the answer as lines with `|` between columns.
+    /// Runs one statement. Returns rows as lines with `|` between columns.
     pub(crate) fn query(&self, statement: &str) -> String {
         let port = self.port.to_string();
         let arguments =
@@ -104,7 +104,7 @@ impl TestPostgres {
         self.run("psql", &arguments).trim_end().to_owned()
     }
 
-    /// Asks until the answer is this one.
+    /// Repeats a query until the result is `wanted`.
     pub(crate) fn wait_for(&self, statement: &str, wanted: &str) {
         let began = Instant::now();
         loop {
@@ -141,7 +141,8 @@ impl TestPostgres {
         } else {
             Command::new(path)
         };
-        // The server keeps what it inherits open: a file, so that nobody waits for the end of a pipe.
+        // The server inherits and keeps stderr open: a file instead of a pipe, whose end would
+        // never come.
         let errors = self.folder.path().join(format!("{program}.errors"));
         let errors_file = std::fs::File::create(&errors).unwrap();
         let output = self.folder.path().join(format!("{program}.output"));
@@ -170,8 +171,8 @@ impl Drop for TestPostgres {
     }
 }
 
-/// Below the ports that the system gives out by itself: one of those could be another's by the time the
-/// server starts, or starts again. Processes look from different places on, and each look begins behind the last.
+/// Below the ephemeral ports, one of which could be taken by the time the server starts or
+/// restarts. The start depends on the process, and each search begins after the previous one.
 fn find_free_port() -> u16 {
     static LOOKS: AtomicU32 = AtomicU32::new(0);
     let start = std::process::id() % 200 * 100 + LOOKS.fetch_add(1, Ordering::Relaxed);
@@ -203,5 +204,5 @@ fn text(path: &Path) -> &str {
 
 /// Longer than anything here takes on a busy machine.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(240);
-/// Others take the port that was just found, at the worst.
+/// Another process may take the port that was just found.
 const STARTS_MAX: usize = 5;

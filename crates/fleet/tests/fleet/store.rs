@@ -1,4 +1,4 @@
-//! The store alone: the contract of journals, its schema, what it refuses.
+//! The store alone: the journal store contract, its schema, and what it refuses.
 
 use std::time::Duration;
 
@@ -33,8 +33,8 @@ fn postgres_passes_what_every_store_must() {
     let second = PostgresJournalStore::open(&postgres.url(), lease).unwrap();
     check_store(&first, &second, &SessionId::from("one"));
 
-    // A holder that was killed or frozen past its lease: the next one takes over, and what the old
-    // one still writes is refused.
+    // A holder that was killed or frozen past its lease: the next one takes over, and further
+    // writes of the old one are refused.
     let session = SessionId::from("two");
     let frozen = PostgresJournalStore::open(&postgres.url(), Duration::from_millis(1)).unwrap();
     let old = frozen.claim(&session, &JournalHead::default()).unwrap();
@@ -77,7 +77,7 @@ fn limits(budget_micro: Option<u64>, running_max: Option<u32>) -> TenantChange {
     TenantChange { budget_micro, running_max, ..TenantChange::default() }
 }
 
-/// By the numbers that the test below gives out.
+/// The tenant of a session, by the numbers the test below assigns.
 fn tenant_of(session: &str) -> &'static str {
     match session[24..].parse::<u32>().unwrap() {
         0..50 => "loud",
@@ -100,8 +100,8 @@ fn new_session(number: u32, tenant: &str, budget_micro: Option<u64>) -> NewSessi
     }
 }
 
-/// F10 and money: a tenant that floods the queue takes no more than its turn, and no tenant runs more or
-/// reserves more than it may, whoever claims.
+/// F10 and money: a tenant that floods the queue gets no more than its turns, and no tenant runs
+/// more sessions or reserves more money than it may, whichever worker claims.
 #[test]
 fn claims_are_shared_fairly_and_within_limits_and_budgets() {
     let Some(postgres) = TestPostgres::start() else { return };
@@ -134,7 +134,7 @@ fn claims_are_shared_fairly_and_within_limits_and_budgets() {
         let last_quiet = tenants.iter().rposition(|tenant| *tenant == "quiet").unwrap();
         assert!(last_quiet < 6, "it waits for its turn alone: {tenants:?}");
 
-        // What is given back can be reserved again; what was spent cannot.
+        // A released reservation can be reserved again; spent money cannot.
         let poor = claimed.iter().find(|row| tenant_of(&row.id) == "poor").unwrap();
         let end = ClaimEnd { state: "done", is_orderly: true, ..ClaimEnd::default() };
         assert!(store.end_claim(&poor.id, poor.epoch, "w", &end).await.unwrap());
@@ -147,7 +147,7 @@ fn claims_are_shared_fairly_and_within_limits_and_budgets() {
     });
 }
 
-/// F10: a tenant cannot get ahead of others by age or by priority, however few sessions run at once.
+/// F10: a tenant cannot get ahead of others by age or priority, even if few sessions run at once.
 #[test]
 fn tenants_take_turns_when_one_session_runs_at_a_time() {
     let Some(postgres) = TestPostgres::start() else { return };
@@ -169,7 +169,7 @@ fn tenants_take_turns_when_one_session_runs_at_a_time() {
         for _ in 0..6 {
             let row = store.claim_session("w", 5).await.unwrap().unwrap();
             let end = ClaimEnd { state: "done", is_orderly: true, ..ClaimEnd::default() };
-            // Its first message is in no journal here, and would bring it back.
+            // Its first message is in no journal here, and would requeue it.
             postgres.query("update windlass.messages set is_taken = true");
             assert!(store.end_claim(&row.id, row.epoch, "w", &end).await.unwrap());
             turns.push(tenant_of(&row.id));
@@ -179,8 +179,7 @@ fn tenants_take_turns_when_one_session_runs_at_a_time() {
     });
 }
 
-/// A cancel that is under way while its session is claimed: the session does not run, and nothing stays
-/// reserved for it.
+/// A session is cancelled while it is claimed: it does not run, and nothing stays reserved for it.
 #[test]
 fn a_cancel_under_way_leaves_no_reservation() {
     let Some(postgres) = TestPostgres::start() else { return };
@@ -199,7 +198,7 @@ fn a_cancel_under_way_leaves_no_reservation() {
                 FleetStore::open(&url, 1).await.unwrap().claim_session("w", 5).await.unwrap()
             })
         });
-        // It is over, or waits for the cancel.
+        // The claim has ended, or waits for the lock that the cancel holds.
         let waits = "select count(*) from pg_stat_activity where wait_event_type = 'Lock'";
         until("the claim has looked", || claim.is_finished() || postgres.query(waits) == "1");
         sqlx::raw_sql("commit").execute(&mut other).await.unwrap();
@@ -211,8 +210,8 @@ fn a_cancel_under_way_leaves_no_reservation() {
     assert_eq!(postgres.query(row), "cancelled|0");
 }
 
-/// A worker holds what it says that it runs, and nothing besides: a claim whose answer did not reach it,
-/// and an older claim of the same session, go back.
+/// A worker holds only what it says it runs: a claim whose response was lost, and an older claim of
+/// the same session, are given back.
 #[test]
 fn what_a_worker_does_not_run_goes_back() {
     let Some(postgres) = TestPostgres::start() else { return };
@@ -240,8 +239,8 @@ fn what_a_worker_does_not_run_goes_back() {
     });
 }
 
-/// F9: a store of the version before is migrated with what is in it. Its tenants are trusted with nothing,
-/// and workers of that version get nothing new.
+/// F9: a store of the previous version is migrated with its contents. Its tenants are not trusted,
+/// and workers of that version get no new sessions.
 #[test]
 fn a_store_of_the_version_before_is_migrated() {
     let Some(postgres) = TestPostgres::start() else { return };

@@ -1,13 +1,13 @@
-//! `name=value,name=value`: headers, which may be secrets, and attributes of the resource.
+//! Parses `name=value,name=value` lists: headers, which may be secret, and resource attributes.
 
 use std::fmt;
 
-/// Names and values. `Debug` shows the names alone.
+/// Names and values. `Debug` hides the values.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct HeaderList(Vec<(String, String)>);
 
 impl HeaderList {
-    /// Values may be written with `%` and two digits. `None` if a part has no `=`.
+    /// Parses a list with percent-encoded values. `None` if a part has no `=`.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
@@ -18,7 +18,7 @@ impl HeaderList {
         parts.map(parse).collect::<Option<_>>().map(Self)
     }
 
-    /// These, and those of the other list, which go before.
+    /// Merges two lists; entries of `other` win, and names are compared without case.
     #[must_use]
     pub fn merge(mut self, other: Self) -> Self {
         self.0.retain(|(name, _)| !other.0.iter().any(|(own, _)| own.eq_ignore_ascii_case(name)));
@@ -51,7 +51,7 @@ impl fmt::Debug for HeaderList {
     }
 }
 
-/// What is not two digits after a `%` stays as it is.
+/// Percent-decodes; a `%` without two digits is left as it is.
 fn decode(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

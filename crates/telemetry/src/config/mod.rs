@@ -1,8 +1,8 @@
-//! What the environment says about telemetry: the reference CLI's variables.
+//! Reads the telemetry configuration from the environment variables of the reference CLI.
 //!
-//! Nothing is sent unless `CLAUDE_CODE_ENABLE_TELEMETRY` is on and an exporter is chosen. A value that
-//! means nothing is left out with a warning, and so is what it belongs to: a run must not fail because
-//! of its telemetry.
+//! Nothing is sent unless `CLAUDE_CODE_ENABLE_TELEMETRY` is on and an exporter is chosen. An
+//! invalid value is ignored with a warning, together with what it configures: a run must not fail
+//! because of its telemetry.
 
 mod header_list;
 mod signal_config;
@@ -23,7 +23,6 @@ use crate::metric_table::Temporality;
 use crate::record::SpanContext;
 use crate::trace_parent::parse_traceparent;
 
-/// What is sent, where, and how often.
 #[derive(Clone, Debug)]
 pub struct TelemetryConfig {
     pub metrics: SignalConfig,
@@ -35,33 +34,33 @@ pub struct TelemetryConfig {
     pub resource: Vec<(String, String)>,
     pub trace: TraceConfig,
     pub process: ProcessFacts,
-    /// How long the end of a session may wait for collectors, all signals together.
+    /// Time limit for the end of a session to wait for collectors, all signals together.
     pub shutdown: Duration,
-    /// Show on standard error why something could not be sent.
+    /// Reports on stderr why something could not be sent.
     pub shows_errors: bool,
     pub headers_program: Option<HeadersProgram>,
 }
 
-/// What is said of the process besides the environment.
+/// Facts about the process that are not in the environment.
 #[derive(Clone, Debug, Default)]
 pub struct ProcessFacts {
     pub version: String,
-    /// A person sits in front of it: no trace goes on from the environment.
+    /// A user is at the terminal: no trace is continued from the environment.
     pub is_interactive: bool,
-    /// One prompt and one answer: sent as soon as the answer is known.
+    /// One prompt and one answer: telemetry is flushed when the answer is complete.
     pub is_single_run: bool,
-    /// Standard output carries a protocol.
+    /// Stdout carries a protocol.
     pub speaks_protocol: bool,
     /// `--continue`, not `--resume`.
     pub is_continued: bool,
-    /// How it was started, if the environment does not say.
+    /// How the process was started, if the environment does not say.
     pub entrypoint: String,
     pub terminal: Option<String>,
-    /// Where the id of the user is kept: another agent's file, and ours.
+    /// Files with the user's id: the reference CLI's, then ours.
     pub user_id_files: Option<(PathBuf, PathBuf)>,
 }
 
-/// Which attributes metrics carry.
+/// Which optional attributes metrics carry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LabelSwitches {
     pub session_id: bool,
@@ -72,27 +71,27 @@ pub struct LabelSwitches {
 
 #[derive(Clone, Debug, Default)]
 pub struct TraceConfig {
-    /// The trace that this process continues.
+    /// The span in which this process was started.
     pub parent: Option<SpanContext>,
     pub state: Option<String>,
-    /// Every model server may know the trace, not only a vendor's own.
+    /// Sends the trace context to every model server, not only to a provider's own.
     pub goes_to_any_model: bool,
-    /// MCP servers may know it.
+    /// Sends the trace context to MCP servers.
     pub goes_to_servers: bool,
-    /// The newest names of the conventions for models.
+    /// Uses the latest names of the semantic conventions for `gen_ai`.
     pub uses_latest_names: bool,
 }
 
-/// A program of the user's that prints headers.
+/// A user's program that prints headers.
 #[derive(Clone, Debug)]
 pub struct HeadersProgram {
     pub command: GuardedCommandLine,
-    /// How long its headers are used.
+    /// How long its headers are reused.
     pub lifetime: Duration,
     pub directory: PathBuf,
 }
 
-/// Reads the environment; `None` if telemetry is off. Says in the second half what is wrong.
+/// Reads the environment. Returns `None` if telemetry is off, and warnings about invalid values.
 pub fn read_config(
     lookup: &impl EnvLookup,
     is_managed: &dyn Fn(&str) -> bool,
@@ -138,7 +137,7 @@ pub fn read_config(
 }
 
 impl TelemetryConfig {
-    /// Lets a program say the headers. How long they are used stands in the environment.
+    /// Uses a program for headers. Their lifetime is read from the environment.
     pub fn set_headers_program(
         &mut self,
         command: GuardedCommandLine,
@@ -151,7 +150,7 @@ impl TelemetryConfig {
         self.headers_program = Some(HeadersProgram { command, lifetime, directory });
     }
 
-    /// Where each signal goes, for people: no header and no secret.
+    /// The destination of each signal, for display: without headers and secrets.
     #[must_use]
     pub fn describe(&self) -> Vec<String> {
         let signals = [("metrics", &self.metrics), ("events", &self.logs), ("spans", &self.traces)];
@@ -159,7 +158,7 @@ impl TelemetryConfig {
         shown.map(|(name, signal)| format!("{name} to {}", signal.describe())).collect()
     }
 
-    /// Values that must not be seen in what a session says.
+    /// Header values that must be redacted from a session's output.
     pub fn secrets(&self) -> impl Iterator<Item = &str> {
         let targets = [&self.metrics, &self.logs, &self.traces];
         let targets = targets.into_iter().filter_map(|signal| signal.otlp.as_ref());
@@ -167,10 +166,10 @@ impl TelemetryConfig {
     }
 }
 
-/// Reads variables and remembers what is wrong with them.
+/// Reads variables and collects warnings.
 struct EnvironmentReader<'a, L> {
     lookup: &'a L,
-    /// Did the administrator set it?
+    /// Whether the administrator set a variable.
     is_managed: &'a dyn Fn(&str) -> bool,
     warnings: Vec<String>,
 }
@@ -234,7 +233,7 @@ impl<L: EnvLookup> EnvironmentReader<'_, L> {
         let base = self.text("ANTHROPIC_BASE_URL");
         let goes_to_any_model = self.flag("CLAUDE_CODE_PROPAGATE_TRACEPARENT", false);
         TraceConfig {
-            // Without a place in a trace, its state means nothing.
+            // `tracestate` is meaningless without a parent.
             state: self.text("TRACESTATE").filter(|_| parent.is_some()),
             parent,
             goes_to_any_model,
@@ -249,7 +248,7 @@ pub const ENABLE_VARIABLE: &str = "CLAUDE_CODE_ENABLE_TELEMETRY";
 const HELPER_LIFETIME_VARIABLE: &str = "CLAUDE_CODE_OTEL_HEADERS_HELPER_DEBOUNCE_MS";
 const LATEST_NAMES: &str = "gen_ai_latest_experimental";
 const SHUTDOWN: Duration = Duration::from_secs(2);
-/// However long a collector may be waited for, a process must end.
+/// Upper limit for `shutdown`, so that a process always ends.
 const SHUTDOWN_MAX: Duration = Duration::from_secs(60);
 const HELPER_LIFETIME: Duration = Duration::from_secs(29 * 60);
 
@@ -282,7 +281,7 @@ mod tests {
             let (config, warnings) = read(&off, &[]);
             assert!(config.is_none() && warnings.is_empty(), "{off:?}: {warnings:?}");
         }
-        // Traces need a switch of their own, and a protocol has no default.
+        // Spans need a switch of their own, and the protocol has no default.
         assert!(read(&[ON, JSON, ("OTEL_TRACES_EXPORTER", "otlp")], &[]).0.is_none());
         let (config, warnings) = read(&[ON, metrics], &[]);
         assert!(config.is_none() && warnings[0].contains("OTEL_EXPORTER_OTLP_PROTOCOL"));
@@ -309,7 +308,7 @@ mod tests {
         assert_eq!(pairs(&metrics.headers), [pair("a", "1"), pair("b", "two words")]);
         assert_eq!(pairs(&logs.headers), [pair("a", "1"), pair("b", "3")]);
         assert!(!format!("{metrics:?}").contains("two words"));
-        // What the administrator says about where it goes, no one else moves.
+        // A managed endpoint or header cannot be redirected by other settings.
         let (config, _) = read(&[&base[..], &own[..]].concat(), &["OTEL_EXPORTER_OTLP_ENDPOINT"]);
         assert_eq!(config.unwrap().logs.otlp.unwrap().url, "http://all:4318/base/v1/logs");
         let (config, _) = read(&[&base[..], &own[..]].concat(), &["OTEL_EXPORTER_OTLP_HEADERS"]);

@@ -1,4 +1,4 @@
-//! Where one signal goes.
+//! Reads where one signal is sent.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ pub enum TelemetrySignal {
 impl TelemetrySignal {
     pub const ALL: [Self; 3] = [Self::Metrics, Self::Logs, Self::Traces];
 
-    /// As variables say it.
+    /// As in variable names.
     fn word(self) -> &'static str {
         match self {
             Self::Metrics => "METRICS",
@@ -26,7 +26,7 @@ impl TelemetrySignal {
         }
     }
 
-    /// As addresses say it.
+    /// The path of OTLP over HTTP.
     #[must_use]
     pub fn path(self) -> &'static str {
         match self {
@@ -46,12 +46,12 @@ impl TelemetrySignal {
     }
 }
 
-/// Where one signal goes, and how often.
+/// The destinations and the interval of one signal.
 #[derive(Clone, Debug, Default)]
 pub struct SignalConfig {
     pub otlp: Option<OtlpTarget>,
     pub has_console: bool,
-    /// Where counters are collected by a server that asks for them.
+    /// Where a Prometheus server scrapes the counters.
     pub scraped_at: Option<ScrapeAddress>,
     pub interval: Duration,
 }
@@ -71,7 +71,7 @@ impl SignalConfig {
         let otlp = self.otlp.iter().map(|target| {
             let address = target.base.split_once("://").map_or("", |(_, rest)| rest);
             let scheme = target.base.split_once("://").map_or("http", |(scheme, _)| scheme);
-            // What stands before an @ may be a secret.
+            // The part before an `@` may contain a password.
             let address = address.rsplit('@').next().unwrap_or(address);
             format!("{scheme}://{address} ({})", target.protocol.name())
         });
@@ -83,7 +83,7 @@ impl SignalConfig {
     }
 }
 
-/// Where a Prometheus server asks.
+/// The address that a Prometheus server scrapes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScrapeAddress {
     pub host: String,
@@ -119,21 +119,21 @@ impl OtlpProtocol {
     }
 }
 
-/// A collector, for one signal.
+/// A collector for one signal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OtlpTarget {
     pub protocol: OtlpProtocol,
-    /// As it was written, for people.
+    /// As configured, for display.
     pub base: String,
-    /// Where requests go.
+    /// The URL of requests.
     pub url: String,
     pub headers: HeaderList,
-    /// For one request, from its first byte to its answer.
+    /// For one request, including its response.
     pub timeout: Duration,
     pub certificate: ClientCertificate,
 }
 
-/// Files in PEM form: what to trust, and what proves who we are.
+/// Paths of PEM files: trusted certificates, and the client's certificate and key.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClientCertificate {
     pub trusted: Option<String>,
@@ -141,7 +141,7 @@ pub struct ClientCertificate {
     pub key: Option<String>,
 }
 
-/// As the conventions of OpenTelemetry say.
+/// The default of the OpenTelemetry specification.
 const SCRAPE_PORT_DEFAULT: u16 = 9464;
 
 impl<L: EnvLookup> EnvironmentReader<'_, L> {
@@ -227,7 +227,7 @@ impl<L: EnvLookup> EnvironmentReader<'_, L> {
         for name in both("HEADERS").iter().rev() {
             match HeaderList::parse(&self.text(name).unwrap_or_default()) {
                 Some(list) => headers = headers.merge(list),
-                // Not repeated: it may hold a secret.
+                // The value is not repeated, since it may be a secret.
                 None => self.warnings.push(format!(
                     "{name} is not a list of name=value, separated by commas, and is left out"
                 )),
@@ -245,8 +245,8 @@ impl<L: EnvLookup> EnvironmentReader<'_, L> {
         Some(OtlpTarget { protocol, base, url, headers, timeout, certificate })
     }
 
-    /// The address as it was written, and the one that requests go to. An administrator who says where
-    /// telemetry goes, or with which headers, is not overruled by anyone else.
+    /// The address as configured, and the URL of requests. If the administrator sets an endpoint or
+    /// headers, settings of others cannot redirect them.
     fn read_address(&self, signal: TelemetrySignal, protocol: OtlpProtocol) -> (String, String) {
         let own_name = format!("OTEL_EXPORTER_OTLP_{}_ENDPOINT", signal.word());
         let own_headers = format!("OTEL_EXPORTER_OTLP_{}_HEADERS", signal.word());
@@ -275,5 +275,5 @@ impl<L: EnvLookup> EnvironmentReader<'_, L> {
 }
 
 const ENDPOINT: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
-/// The longest a request may take.
+/// Upper limit for the request timeout.
 const REQUEST_MAX: Duration = Duration::from_secs(10);

@@ -1,4 +1,4 @@
-//! What would be sent, shown on standard error as JSON, one request a line.
+//! Writes requests to stderr as JSON, one per line, instead of sending them.
 
 use windlass_host::standard_streams::write_error_line;
 

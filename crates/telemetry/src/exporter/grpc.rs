@@ -1,4 +1,4 @@
-//! What is grpc about a request: five bytes before the message, and a status behind the answer.
+//! gRPC framing of a request, and the status of its response.
 
 use http::HeaderMap;
 use http_body_util::BodyExt;
@@ -7,7 +7,7 @@ use reqwest::Response;
 use super::http_client::ANSWER_BYTES_MAX;
 use super::send_result::SendResult;
 
-/// Not compressed, and how long it is.
+/// Prepends a zero byte (uncompressed) and the message length.
 pub(super) fn frame(message: &[u8]) -> Vec<u8> {
     let length = u32::try_from(message.len()).unwrap_or(u32::MAX);
     let mut framed = Vec::with_capacity(message.len() + 5);
@@ -17,7 +17,7 @@ pub(super) fn frame(message: &[u8]) -> Vec<u8> {
     framed
 }
 
-/// The status stands in the trailers, or in the headers if there is no answer.
+/// The status is in the trailers, or in the headers if the response has no body.
 pub(super) async fn read_status(response: Response) -> SendResult {
     if !response.status().is_success() {
         return SendResult::from_status(response.status().as_u16(), None);

@@ -1,4 +1,5 @@
-//! A program of the user's that prints headers for collectors: a JSON object, used for a while.
+//! Runs a user's program that prints headers for collectors as a JSON object, and caches its
+//! output.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -14,7 +15,7 @@ use crate::config::{HeaderList, HeadersProgram};
 
 pub(super) struct ProgramHeaders {
     helper: Option<HeadersProgram>,
-    /// What it printed last, and until when that is used. Three signals share one run.
+    /// The last output and its expiry. Shared by all signals.
     known: Mutex<Option<(HeaderList, Instant)>>,
 }
 
@@ -23,7 +24,7 @@ impl ProgramHeaders {
         Self { helper, known: Mutex::new(None) }
     }
 
-    /// The headers to send now. An error names no value.
+    /// The headers to send now. Errors contain no header values.
     pub(super) async fn current(&self) -> Result<HeaderList, String> {
         let Some(helper) = &self.helper else { return Ok(HeaderList::default()) };
         let mut known = self.known.lock().await;
@@ -46,7 +47,7 @@ async fn run(helper: &HeadersProgram) -> Result<HeaderList, String> {
         )));
     }
     let cancel = CancellationToken::new();
-    // Given up with the request, it ends with everything it started.
+    // If this future is dropped with the request, the program and its children are killed.
     let _end = cancel.clone().drop_guard();
     let command = OneShotCommand {
         held_by: None,

@@ -1,4 +1,4 @@
-//! One request over HTTP/1, or as grpc over HTTP/2.
+//! Sends one request over HTTP/1, or as gRPC over HTTP/2.
 
 use std::fs;
 use std::sync::{Arc, OnceLock};
@@ -14,7 +14,7 @@ use super::headers_program::ProgramHeaders;
 use super::send_result::SendResult;
 use crate::config::{ClientCertificate, OtlpProtocol, OtlpTarget};
 
-/// A batch on its way to a collector.
+/// A batch to send to a collector.
 pub(super) struct OutgoingRequest {
     pub(super) target: Arc<OtlpTarget>,
     pub(super) client: Arc<OnceLock<Result<Client, String>>>,
@@ -22,7 +22,7 @@ pub(super) struct OutgoingRequest {
 }
 
 impl OutgoingRequest {
-    /// Sends it, within the time of its target.
+    /// Sends it within the target's timeout.
     pub(super) async fn send(self, helper: &ProgramHeaders) -> SendResult {
         let limit = self.target.timeout;
         match tokio::time::timeout(limit, self.send_unbounded(helper)).await {
@@ -73,7 +73,7 @@ impl OutgoingRequest {
     }
 }
 
-/// Reads a short answer, so that the connection can be used again; a long one is left.
+/// Drains a short response, so that the connection can be reused; a long one is abandoned.
 async fn read_http(mut response: Response) -> SendResult {
     let retry_after = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok());
     let result = SendResult::from_status(response.status().as_u16(), retry_after);
@@ -123,7 +123,7 @@ fn with_certificates(
     Ok(builder)
 }
 
-/// Without the address: it may hold a secret.
+/// Omits the URL, which may contain a secret.
 fn describe_error(error: &reqwest::Error) -> String {
     use std::error::Error;
     let mut words = "the collector cannot be reached".to_owned();
@@ -138,6 +138,6 @@ fn describe_error(error: &reqwest::Error) -> String {
     words
 }
 
-/// Of an answer: nothing in it changes what we do.
+/// Limit on the response, whose content is not used.
 pub(super) const ANSWER_BYTES_MAX: usize = 64 * 1024;
 const ANSWER_MAX: Duration = Duration::from_secs(1);

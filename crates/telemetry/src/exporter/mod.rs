@@ -1,9 +1,9 @@
-//! Sends what is queued, from a thread of its own: encoding, certificates and slow collectors are never
-//! felt by a session.
+//! Sends queued records on its own thread, so that encoding, certificates and slow collectors never
+//! delay a session.
 //!
-//! Each signal has at most one request under way and keeps at most one batch for another try. A collector
-//! that fails is asked less and less often. When a session ends, everything is sent at once, all signals
-//! at the same time; the session waits no longer than it was told to.
+//! Each signal has at most one request in flight and keeps at most one batch for a retry. Retries
+//! back off. When a session ends, all signals are sent at once and concurrently; the session waits
+//! for at most the configured time.
 
 mod console;
 mod grpc;
@@ -31,7 +31,7 @@ use crate::queue::{QueueLevel, RecordReceiver};
 use crate::record::TelemetryRecord;
 use crate::standard_attributes::StandardAttributes;
 
-/// Send everything now, and say when that was tried.
+/// Sends everything now; the sender is notified after the attempt.
 pub(crate) type FlushRequest = Option<oneshot::Sender<()>>;
 
 pub(crate) struct Exporter {
@@ -43,7 +43,7 @@ pub(crate) struct Exporter {
 }
 
 impl Exporter {
-    /// Starts the thread. It ends when the sessions are gone, or with the process.
+    /// Starts the thread. It ends when all record senders are dropped, or with the process.
     pub(crate) fn spawn(self) -> std::io::Result<()> {
         let thread = std::thread::Builder::new().name("telemetry".to_owned());
         thread.stack_size(STACK_BYTES).spawn(move || {
@@ -76,7 +76,7 @@ impl Exporter {
                 }
             }
             if workers.iter().all(SignalWorker::is_flushed) {
-                // A caller that no longer waits has gone on.
+                // Fails if the caller has stopped waiting.
                 for done in waiting.drain(..) {
                     let _ = done.send(());
                 }
@@ -110,7 +110,7 @@ impl Exporter {
         }
     }
 
-    /// A port that another process has is no reason to send nothing elsewhere.
+    /// If the port is taken, the other exporters still run.
     async fn start_scrape_server(&self, standard: &Arc<StandardAttributes>) {
         let Some(address) = &self.config.metrics.scraped_at else { return };
         let bound = ScrapeServer::bind(address, &self.metrics, standard).await;
@@ -131,7 +131,7 @@ impl Exporter {
         let signal = match &record {
             TelemetryRecord::Span(_) => TelemetrySignal::Traces,
             TelemetryRecord::Event(_) => TelemetrySignal::Logs,
-            // Counters are added up where they are counted.
+            // Increments are added to the metric table instead.
             TelemetryRecord::Increment(_) => return,
         };
         if let Some(worker) = workers.iter_mut().find(|worker| worker.signal == signal) {
@@ -165,5 +165,5 @@ impl Exporter {
 }
 
 const STACK_BYTES: usize = 2 << 20;
-/// For a connection, TLS included.
+/// For a connection, including TLS.
 const CONNECT_MAX: Duration = Duration::from_secs(1);

@@ -1,5 +1,5 @@
-//! One page with the counters, for a Prometheus server that collects them. It listens where the user said,
-//! on this machine unless told otherwise, and answers nothing but `GET /metrics`.
+//! Serves the counters to a Prometheus server. Listens on the configured address, by default on
+//! loopback, and answers only `GET /metrics`.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -24,8 +24,8 @@ pub(super) struct ScrapeServer {
 struct ScrapedPage {
     metrics: Arc<Mutex<MetricTable>>,
     standard: Arc<StandardAttributes>,
-    /// Only this machine can ask, so only names of this machine are right: a page of the web may have had
-    /// its own name bound to it.
+    /// Listens on loopback, so only loopback names are valid in `Host`: with DNS rebinding, a web
+    /// page could make its own name resolve to this server.
     is_local: bool,
 }
 
@@ -45,7 +45,7 @@ impl ScrapeServer {
         self.listener.local_addr()
     }
 
-    /// Answers until dropped. Over the cap, connections wait in the system's queue.
+    /// Serves until dropped. Connections above the limit wait in the accept queue.
     pub(super) async fn run(self) {
         let mut connections = JoinSet::new();
         loop {
@@ -57,7 +57,8 @@ impl ScrapeServer {
                         let answer = answer(stream, Arc::clone(&self.page));
                         connections.spawn(timeout(CONNECTION_MAX, answer));
                     }
-                    // Out of files, or a client that left at once: no reason to stop or to spin.
+                    // Out of file descriptors, or the client has disconnected: pauses to avoid a
+                    // busy loop.
                     Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
                 },
             }
@@ -65,7 +66,7 @@ impl ScrapeServer {
     }
 }
 
-/// One request and one answer; a client that wants more connects again.
+/// Handles one request per connection.
 async fn answer(mut stream: TcpStream, page: Arc<ScrapedPage>) -> io::Result<()> {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") && head.len() < HEAD_BYTES_MAX {
@@ -110,7 +111,7 @@ impl ScrapedPage {
     }
 }
 
-/// `127.0.0.1:9464`, `localhost`, `[::1]:9464`
+/// Accepts loopback names such as `127.0.0.1:9464`, `localhost`, `[::1]:9464`.
 fn is_this_machine(host: &str) -> bool {
     let name = match host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
         Some((name, _)) => name,

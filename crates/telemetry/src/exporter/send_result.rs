@@ -1,16 +1,16 @@
-//! How it went with one request.
+//! The outcome of one request.
 
 use std::time::Duration;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum SendResult {
     Accepted,
-    /// May be accepted later; the collector may say when.
+    /// Worth a retry; the collector may say when.
     TryAgain {
         why: String,
         after: Option<Duration>,
     },
-    /// Will never be accepted.
+    /// A retry would not help.
     Refused {
         why: String,
     },
@@ -21,7 +21,7 @@ impl SendResult {
         Self::TryAgain { why: why.into(), after: None }
     }
 
-    /// What an HTTP status says. Only four of them are worth another try.
+    /// Maps an HTTP status. OTLP permits a retry for only four of them.
     pub(super) fn from_status(status: u16, retry_after: Option<&str>) -> Self {
         match status {
             200..=299 => Self::Accepted,
@@ -35,7 +35,7 @@ impl SendResult {
         }
     }
 
-    /// What a grpc status says.
+    /// Maps a gRPC status.
     pub(super) fn from_grpc_status(status: u32) -> Self {
         match status {
             0 => Self::Accepted,

@@ -1,4 +1,4 @@
-//! One signal: what waits, what is under way, and when to send next.
+//! One signal: its waiting records, the batch in flight, and when to send next.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -27,7 +27,7 @@ pub(super) struct SignalWorker {
     waiting: WaitingRecords,
     batch: BatchState,
     due: Instant,
-    /// The pause after the next failure.
+    /// The wait after the next failure; doubles with each one.
     pause: Duration,
     has_failed: bool,
     is_flushing: bool,
@@ -40,7 +40,7 @@ struct WaitingRecords {
     bytes: usize,
 }
 
-/// The batch that was taken out of what waits.
+/// The batch taken from the waiting records.
 enum BatchState {
     None,
     UnderWay {
@@ -48,7 +48,7 @@ enum BatchState {
         records: u64,
         tries: u8,
     },
-    /// To be sent again.
+    /// Waits for a retry.
     Kept {
         body: Vec<u8>,
         records: u64,
@@ -57,7 +57,7 @@ enum BatchState {
 }
 
 impl SignalWorker {
-    /// `None` if nothing of this signal is sent.
+    /// `None` if this signal is not sent.
     pub(super) fn new(
         signal: TelemetrySignal,
         config: &TelemetryConfig,
@@ -89,7 +89,7 @@ impl SignalWorker {
         })
     }
 
-    /// Takes a record of this signal. Returns how many were dropped.
+    /// Takes a record of this signal. Returns the number of dropped records.
     pub(super) fn take_record(&mut self, record: TelemetryRecord) -> u64 {
         let bytes = record.bytes();
         if self.waiting.bytes + bytes > WAITING_BYTES_MAX
@@ -106,7 +106,7 @@ impl SignalWorker {
         0
     }
 
-    /// From now on everything is sent at once, until it was tried.
+    /// Sends everything without waiting, until it is sent or fails.
     pub(super) fn flush(&mut self) {
         self.is_flushing = true;
     }
@@ -115,7 +115,7 @@ impl SignalWorker {
         !self.is_flushing
     }
 
-    /// When there may be something to send; `None` while a request is under way.
+    /// When there may be something to send; `None` while a request is in flight.
     pub(super) fn next_due(&self) -> Option<Instant> {
         match self.batch {
             BatchState::UnderWay { .. } => None,
@@ -123,7 +123,7 @@ impl SignalWorker {
         }
     }
 
-    /// The next request, if it is time for one.
+    /// The next request, if one is due.
     pub(super) fn start_if_due(
         &mut self,
         metrics: &Mutex<MetricTable>,
@@ -146,7 +146,7 @@ impl SignalWorker {
                     return None;
                 };
                 if self.target.is_none() {
-                    // It was shown. While everything is to go, there may be more.
+                    // Written to the console only. While flushing, more records may be waiting.
                     self.due = if self.is_flushing { now } else { now + self.interval };
                     return None;
                 }
@@ -163,7 +163,7 @@ impl SignalWorker {
         })
     }
 
-    /// Takes in how it went. Returns how many records were given up.
+    /// Handles a result. Returns the number of records given up.
     pub(super) fn take_result(&mut self, result: &SendResult, now: Instant) -> u64 {
         let BatchState::UnderWay { body, records, tries } =
             std::mem::replace(&mut self.batch, BatchState::None)
@@ -193,7 +193,7 @@ impl SignalWorker {
         }
     }
 
-    /// In words, when a series of failures begins; it is not said again until it is over.
+    /// Describes the first of a series of failures; `None` for the following ones.
     pub(super) fn describe_new_failure(&mut self, result: &SendResult) -> Option<String> {
         match result {
             SendResult::Accepted => None,
@@ -207,7 +207,7 @@ impl SignalWorker {
     fn wait_after_failure(&mut self, wait: Duration, now: Instant) {
         self.due = now + wait;
         self.pause = (self.pause * 2).min(PAUSE_MAX);
-        // It was tried; a process that ends does not wait for another try.
+        // The attempt counts as the flush: a process that ends does not wait for a retry.
         self.is_flushing = false;
     }
 
@@ -219,7 +219,7 @@ impl SignalWorker {
         }
     }
 
-    /// Encodes what waits, and shows it where that is wanted.
+    /// Encodes a batch of waiting records, and writes it to the console if configured.
     fn take_batch(&mut self, metrics: &Mutex<MetricTable>) -> Option<(Vec<u8>, u64)> {
         let standard = Arc::clone(&self.standard);
         let head = &standard.head;
@@ -251,7 +251,7 @@ impl SignalWorker {
         }
     }
 
-    /// What was taken is no longer counted; records are taken to be of one size.
+    /// Reduces the byte count by the share of records taken, as if all had the same size.
     fn count_waiting(&mut self, taken: usize) {
         let left = self.waiting.events.len() + self.waiting.spans.len();
         self.waiting.bytes = self.waiting.bytes * left / (left + taken).max(1);
@@ -274,12 +274,12 @@ pub(crate) fn unix_nanos() -> u64 {
     u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// Records of one request.
+/// Limit on records of one request.
 const BATCH_MAX: usize = 512;
-/// Records that wait for a request.
+/// Limit on records that wait for a request.
 const WAITING_MAX: usize = 2_048;
 const WAITING_BYTES_MAX: usize = 8 << 20;
-/// How often one batch is sent.
+/// Limit on attempts to send a batch.
 const TRIES_MAX: u8 = 5;
 const PAUSE_MIN: Duration = Duration::from_secs(1);
 const PAUSE_MAX: Duration = Duration::from_secs(60);

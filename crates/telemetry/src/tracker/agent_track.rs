@@ -1,4 +1,4 @@
-//! What has begun in one session of a tree.
+//! The open spans and counters of one session of a tree.
 
 use windlass_vocabulary::ToolCall;
 
@@ -10,11 +10,11 @@ use crate::record::SpanContext;
 
 #[derive(Debug, Default)]
 pub(super) struct AgentTrack {
-    /// The call that started it, if it is a nested session.
+    /// The span of the call that started it, for a nested session.
     pub(super) base: Option<SpanContext>,
     pub(super) interaction: Option<OpenInteraction>,
     pub(super) interactions: u64,
-    /// The prompt that is worked on, by a name of its own.
+    /// Id of the current prompt.
     pub(super) prompt_id: String,
     pub(super) requests: RequestTrack,
     pub(super) calls: CallTrack,
@@ -22,11 +22,11 @@ pub(super) struct AgentTrack {
     pub(super) compaction_is_by_hand: bool,
 }
 
-/// From a prompt to the end of the run it began.
+/// The span from a prompt to the end of the run it started.
 #[derive(Debug)]
 pub(super) struct OpenInteraction {
     pub(super) span: OpenSpan,
-    /// As it is sent: perhaps not at all.
+    /// The prompt as it is sent, or a placeholder.
     pub(super) prompt: String,
     pub(super) prompt_length: u64,
 }
@@ -46,13 +46,13 @@ impl AgentTrack {
         self.interaction.as_ref().map(|open| open.span.context).or(self.base)
     }
 
-    /// A call is considered from now on.
+    /// Opens a call's span when permission for it is first considered.
     pub(super) fn open_call(&mut self, call: &ToolCall, emission: &Emission<'_>) {
         let parent = self.current_context();
         self.calls.open(call, parent, emission);
     }
 
-    /// What has not ended by now never will.
+    /// Ends all open spans when the session ends.
     pub(super) fn end_everything(&mut self, emission: &mut Emission<'_>) {
         requests::abandon_all(self, emission);
         calls::abandon_all(self, emission);

@@ -1,4 +1,4 @@
-//! Tool calls: how they were decided, how they went, and what they changed.
+//! Tool calls: their permission decisions, results and changes.
 
 use std::collections::HashMap;
 
@@ -16,7 +16,7 @@ use crate::record::{Attributes, SpanContext, SpanEvent, SpanKind};
 #[derive(Debug, Default)]
 pub(super) struct CallTrack {
     open: HashMap<String, OpenToolCall>,
-    /// Questions to hooks and people that wait for an answer.
+    /// Calls by the ticket of an open question to hooks or the user.
     questions: HashMap<Ticket, String>,
     running: HashMap<Ticket, String>,
 }
@@ -31,7 +31,7 @@ struct OpenToolCall {
     decision: Option<CallDecision>,
 }
 
-/// Who decided a call, as the reference CLI says it.
+/// Who decided about a call, in the words of the reference CLI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct CallDecision {
     is_accepted: bool,
@@ -62,13 +62,13 @@ impl CallTrack {
         open.call.input.clone_from(&call.input);
     }
 
-    /// For what a call starts: its execution, or what comes before it.
+    /// The span for what a call starts: its execution, or the call itself before that.
     pub(super) fn find_context(&self, call: &str) -> Option<SpanContext> {
         let open = self.open.get(call)?;
         Some(open.execution.as_ref().unwrap_or(&open.span).context)
     }
 
-    /// The call as a whole.
+    /// The span of the whole call.
     pub(super) fn find_call_context(&self, call: &str) -> Option<SpanContext> {
         self.open.get(call).map(|open| open.span.context)
     }
@@ -142,7 +142,7 @@ pub(super) fn call_started(
     track.run.tool_uses += 1;
     let Some(open) = track.calls.open.get_mut(call.id.as_str()) else { return };
     open.execution = Some(emission.begin_span(Some(open.span.context)));
-    // A rule or the mode allowed what nobody was asked about.
+    // Without a question, a rule or the mode has allowed it.
     let decision =
         *open.decision.get_or_insert(CallDecision { is_accepted: true, source: "config" });
     emit_decision(call, decision, emission);
@@ -170,7 +170,7 @@ pub(super) fn call_ended(
     outcome: &ToolOutcome,
     emission: &mut Emission<'_>,
 ) {
-    // A second end is the bill of what runs on in the background.
+    // A second end only bills a call that continues in the background.
     let Some(id) = track.calls.running.remove(&ticket) else { return };
     let Some(mut open) = track.calls.open.remove(&id) else { return };
     let Some(execution) = open.execution.take() else { return };
@@ -191,7 +191,7 @@ pub(super) fn call_ended(
     end_call_span(&open, end, text.len() as u64, events, emission);
 }
 
-/// Calls that nobody waits for any more.
+/// Ends the spans of calls that were abandoned.
 pub(super) fn abandon_all(track: &mut AgentTrack, emission: &mut Emission<'_>) {
     track.calls.questions.clear();
     track.calls.running.clear();
@@ -279,7 +279,7 @@ fn end_execution_span(
     });
 }
 
-/// Both vocabularies on one span.
+/// Uses the attributes of both the reference CLI and the `gen_ai` conventions.
 fn end_call_span(
     open: &OpenToolCall,
     end: u64,
@@ -351,7 +351,7 @@ fn describe_tool(call: &ToolCall, emission: &Emission<'_>) -> Attributes {
         .text("tool_source", if is_mcp(call) { "mcp" } else { "builtin" })
 }
 
-/// What a call is about, where that may be said.
+/// The parameters that identify a call, if details may be sent.
 fn render_parameters(call: &ToolCall, emission: &Emission<'_>) -> Option<String> {
     if !emission.config.content.tool_details {
         return None;
@@ -385,7 +385,7 @@ fn is_mcp(call: &ToolCall) -> bool {
     call.name.as_str().starts_with("mcp__")
 }
 
-/// Tools of the user's servers have names of the user's.
+/// Hides names of MCP tools, which the user chose, unless details may be sent.
 fn display_name(name: &str, details: bool) -> String {
     match name.starts_with("mcp__") && !details {
         true => "mcp_tool".to_owned(),
@@ -403,7 +403,7 @@ fn outcome_text(outcome: &ToolOutcome) -> String {
     text
 }
 
-/// The category of a failure, where its words may not be said.
+/// Sent in place of an error message.
 const TOOL_ERROR: &str = "tool_error";
 const ERROR_LENGTH_MAX: usize = 1_000;
 const INPUT_LENGTH_MAX: usize = 4_096;

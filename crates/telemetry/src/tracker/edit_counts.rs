@@ -1,4 +1,4 @@
-//! What calls changed: lines, commits, pull requests.
+//! Counts what calls changed: lines, commits and pull requests.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ pub(super) fn is_edit(tool: &str) -> bool {
     matches!(tool, "Edit" | "MultiEdit" | "Write" | "NotebookEdit")
 }
 
-/// Read off the patch that the tool reports; a new file has none.
+/// Counts the lines of the patch that the tool reports, or of a new file, which has no patch.
 pub(super) fn count_lines(call: &ToolCall, outcome: &ToolOutcome) -> ChangedLines {
     let structured = outcome.structured.as_ref().filter(|_| is_edit(call.name.as_str()));
     let Some(report) = structured.and_then(|json| serde_json::from_str(json.as_str()).ok()) else {
@@ -49,8 +49,8 @@ pub(super) fn creates_pull_request(command: &str) -> bool {
         || starts_with_words(command, "glab", &["mr", "create"])
 }
 
-/// Does one of the commands of a line run this program with these words? A count, not a rule: what is
-/// inside quotes is looked at as if it were not.
+/// Whether any command of a line runs this program with these words. Heuristic, because it is only
+/// counted: quotes are ignored.
 fn starts_with_words(line: &str, program: &str, words: &[&str]) -> bool {
     line.split(['\n', ';', '&', '|', '(', ')']).any(|command| {
         let mut rest = command.split_whitespace().skip_while(|word| word.contains('='));
@@ -58,7 +58,7 @@ fn starts_with_words(line: &str, program: &str, words: &[&str]) -> bool {
             return false;
         }
         let mut rest = rest.peekable();
-        // `git -C folder commit`, `git -c name=value commit`.
+        // Skips options: `git -C folder commit`, `git -c name=value commit`.
         while rest.peek().is_some_and(|word| word.starts_with('-')) {
             let takes_value = matches!(rest.next(), Some("-C" | "-c" | "-R"));
             if takes_value {
@@ -69,7 +69,7 @@ fn starts_with_words(line: &str, program: &str, words: &[&str]) -> bool {
     })
 }
 
-/// The language of a file, by its name.
+/// The language of a file, by its extension.
 pub(super) fn guess_language(path: &str) -> &'static str {
     let ending = Path::new(path).extension().unwrap_or_default().to_string_lossy();
     let ending = ending.to_ascii_lowercase();

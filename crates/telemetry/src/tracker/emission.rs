@@ -1,4 +1,4 @@
-//! Collects what is to be sent because of one observation.
+//! Collects the records for one observation.
 
 use windlass_driver::ObservedSession;
 use windlass_host::random::generate_seed;
@@ -14,7 +14,6 @@ use crate::record::{
     TelemetryRecord,
 };
 
-/// A span that has begun.
 #[derive(Clone, Debug)]
 pub(super) struct OpenSpan {
     pub(super) context: SpanContext,
@@ -22,7 +21,6 @@ pub(super) struct OpenSpan {
     pub(super) start: u64,
 }
 
-/// A span that ends.
 pub(super) struct EndedSpan {
     pub(super) span: OpenSpan,
     pub(super) name: &'static str,
@@ -36,7 +34,7 @@ pub(super) struct EndedSpan {
 pub(super) struct Emission<'a> {
     pub(super) config: &'a TelemetryConfig,
     pub(super) now: u64,
-    /// The keys that must not be sent, not even in part.
+    /// Secrets that must not be sent, not even in part.
     secrets: &'a Secrets,
     session_id: &'a str,
     prompt_id: String,
@@ -73,23 +71,23 @@ impl<'a> Emission<'a> {
         self.session_id
     }
 
-    /// A text without keys, at most so long.
+    /// Redacts a text and cuts it to `length_max`.
     pub(super) fn cut(&self, text: &str, length_max: usize) -> String {
         redact_and_cut(text, length_max, self.secrets)
     }
 
-    /// A text without keys, if it may be sent.
+    /// The redacted and cut text if `is_on`, else a placeholder.
     pub(super) fn reveal(&self, is_on: bool, text: &str) -> String {
         self.config.content.reveal(is_on, text, self.secrets)
     }
 
-    /// Events from here on belong to this prompt and this span.
+    /// Associates the following events with this prompt and span.
     pub(super) fn set_prompt(&mut self, prompt_id: &str, context: Option<SpanContext>) {
         prompt_id.clone_into(&mut self.prompt_id);
         self.context = context;
     }
 
-    /// A span begins below this one; without one, where the environment says, or a trace of its own.
+    /// Starts a span below `parent`, else below the span from the environment, else as a new trace.
     pub(super) fn begin_span(&self, parent: Option<SpanContext>) -> OpenSpan {
         let parent = parent.or(self.config.trace.parent);
         let trace = parent.map_or_else(generate_id, |parent| parent.trace);
@@ -140,7 +138,7 @@ impl<'a> Emission<'a> {
             .join(attributes);
         let context = match self.config.traces.is_on() {
             true => self.context,
-            // Our own spans are not sent, so the one we were started in is the nearest there is.
+            // Our own spans are not sent, so the span we were started in is the closest one.
             false => self.config.trace.parent,
         };
         self.records.push(TelemetryRecord::Event(EventRecord {
@@ -171,7 +169,7 @@ impl<'a> Emission<'a> {
     }
 }
 
-/// Random, and never all zero.
+/// A random id that is never all zero.
 fn generate_id<const N: usize>() -> [u8; N] {
     let mut id = [0; N];
     for chunk in id.chunks_mut(8) {
@@ -183,7 +181,6 @@ fn generate_id<const N: usize>() -> [u8; N] {
     id
 }
 
-/// Whole milliseconds between two times.
 pub(super) fn millis_between(start: u64, end: u64) -> u64 {
     end.saturating_sub(start) / 1_000_000
 }

@@ -1,4 +1,4 @@
-//! Hooks, by the moment they run at.
+//! Events for batches of hooks.
 
 use windlass_driver::HookBatchResult;
 
@@ -32,7 +32,7 @@ fn describe(
     count: usize,
     emission: &Emission<'_>,
 ) -> Attributes {
-    // The target may be the name of a server of the user's.
+    // The target may be a user's MCP server.
     let target = target
         .filter(|target| emission.config.content.tool_details || !target.starts_with("mcp__"));
     let name = target.map_or_else(|| event.to_owned(), |target| format!("{event}:{target}"));

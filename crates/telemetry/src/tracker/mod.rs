@@ -1,7 +1,7 @@
-//! From what a session does to what is sent about it.
+//! Turns observations of sessions into records.
 //!
-//! Holds what has begun and not ended, and nothing else: a span is made when it ends. Everything here
-//! is told the time, so a test can say what time it is.
+//! Keeps only what is open: a span is recorded when it ends. The current time is always passed in,
+//! so that tests can control it.
 
 mod agent_track;
 mod calls;
@@ -23,12 +23,12 @@ use self::emission::Emission;
 use crate::config::TelemetryConfig;
 use crate::record::{SpanContext, TelemetryRecord};
 
-/// What has begun in every session that is observed.
+/// The open spans of all observed sessions.
 #[derive(Debug)]
 pub(crate) struct SessionTracker {
     config: Arc<TelemetryConfig>,
     agents: HashMap<(String, AgentId), AgentTrack>,
-    /// Numbers events, so that their order is known within a millisecond.
+    /// Numbers events, so that their order within a millisecond is known.
     sequence: u64,
 }
 
@@ -37,7 +37,7 @@ impl SessionTracker {
         Self { config, agents: HashMap::new(), sequence: 0 }
     }
 
-    /// What is to be sent because of this.
+    /// Returns the records for an observation.
     pub(crate) fn track(
         &mut self,
         session: &ObservedSession,
@@ -52,7 +52,7 @@ impl SessionTracker {
         if let Observation::Notice(Notice::PermissionAsked { question, .. }) = observation
             && let Some(agent) = &question.agent
         {
-            // Asked by the first session in the name of a nested one.
+            // Asked by the top-level session on behalf of a nested one.
             session_agent = agent.clone();
         }
         let key = (session.id.clone(), session_agent);
@@ -70,7 +70,7 @@ impl SessionTracker {
         records
     }
 
-    /// Where something stands that is about to start.
+    /// The span in which something is about to start.
     pub(crate) fn find_context(
         &self,
         session: &ObservedSession,
@@ -88,7 +88,7 @@ impl SessionTracker {
         }
     }
 
-    /// A nested session belongs to the call that started it.
+    /// Starts tracking a session. A nested one belongs to the span of the call that started it.
     fn begin_agent(&self, session: &ObservedSession) -> AgentTrack {
         let Some((agent, call)) = &session.started_by else { return AgentTrack::default() };
         let Some(parent) = self.agents.get(&(session.id.clone(), agent.clone())) else {

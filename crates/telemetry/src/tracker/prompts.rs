@@ -1,4 +1,4 @@
-//! Sessions, prompts and the runs they begin.
+//! Sessions, prompts and runs.
 
 use windlass_driver::ObservedSession;
 use windlass_host::random::generate_uuid;
@@ -36,7 +36,7 @@ pub(super) fn prompt_accepted(
     emission: &mut Emission<'_>,
 ) {
     if session.started_by.is_some() {
-        // Written by a model, not by the user.
+        // A model wrote this prompt, not the user.
         return;
     }
     let mut text = String::new();
@@ -57,7 +57,7 @@ pub(super) fn prompt_accepted(
     emission.event(names::USER_PROMPT, attributes);
 }
 
-/// A run may also begin without a prompt: a call that was deferred, a compaction.
+/// A run may also start without a prompt: for a deferred call or a compaction.
 pub(super) fn run_started(
     track: &mut AgentTrack,
     session: &ObservedSession,
@@ -174,5 +174,5 @@ pub(super) fn mode_changed(
     emission.event(names::PERMISSION_MODE_CHANGED, attributes);
 }
 
-/// What the conventions call the agent.
+/// Value of `gen_ai.agent.name`.
 const AGENT_NAME: &str = "windlass";

@@ -1,4 +1,4 @@
-//! Requests to models: of the conversation, with all their attempts as one, and beside it.
+//! Model requests: of the conversation, with all attempts in one span, and side requests.
 
 use std::collections::HashMap;
 
@@ -17,7 +17,7 @@ use crate::record::{Attributes, SpanContext, SpanEvent, SpanKind};
 #[derive(Debug, Default)]
 pub(super) struct RequestTrack {
     open: HashMap<AttemptId, OpenRequest>,
-    /// The last one, if it failed: the next attempt continues it.
+    /// The last request if it failed; a retry continues it.
     failed: Option<(AttemptId, OpenRequest)>,
     pub(super) retry_is_scheduled: bool,
     side: HashMap<Ticket, OpenRequest>,
@@ -62,14 +62,14 @@ struct FailureFacts {
     at: u64,
 }
 
-/// How often the request under way has failed.
+/// The failed attempts of the current request.
 pub(super) struct FailedAttempts {
     pub(super) model: String,
     pub(super) count: u32,
     pub(super) since: u64,
 }
 
-/// A question beside the conversation that was answered, or was not.
+/// The outcome of a side question.
 pub(super) struct EndedSideQuestion<'a> {
     pub(super) model: &'a ModelName,
     pub(super) usage: Usage,
@@ -197,13 +197,13 @@ pub(super) fn request_cancelled(
     attempt: AttemptId,
     emission: &mut Emission<'_>,
 ) {
-    // What was answered is billed in the same step.
+    // If it was answered, it is billed in the same step.
     if track.requests.open.get(&attempt).is_some_and(|open| open.stop.is_none()) {
         abandon(track, attempt, emission);
     }
 }
 
-/// The provider's figures: counted at once, and the end of an answer that is complete.
+/// Counts the billed usage, and ends the span if the answer is complete.
 pub(super) fn billed(
     track: &mut AgentTrack,
     attempt: AttemptId,
@@ -300,7 +300,7 @@ pub(super) fn side_question_ended(
     end_request(track, open, emission);
 }
 
-/// Requests that nobody waits for any more.
+/// Ends the spans of requests that were abandoned.
 pub(super) fn abandon_all(track: &mut AgentTrack, emission: &mut Emission<'_>) {
     end_answered(track, emission);
     if let Some((_, failed)) = track.requests.failed.take() {
@@ -320,7 +320,7 @@ fn abandon(track: &mut AgentTrack, attempt: AttemptId, emission: &mut Emission<'
     end_request(track, open, emission);
 }
 
-/// Answers that are complete although no bill came.
+/// Ends the spans of complete answers that were not billed.
 fn end_answered(track: &mut AgentTrack, emission: &mut Emission<'_>) {
     let answered = track.requests.open.iter().filter(|(_, open)| open.stop.is_some());
     let answered: Vec<AttemptId> = answered.map(|(attempt, _)| *attempt).collect();
@@ -360,7 +360,7 @@ fn end_request(track: &AgentTrack, open: OpenRequest, emission: &mut Emission<'_
     });
 }
 
-/// Both vocabularies on one span.
+/// Uses the attributes of both the reference CLI and the `gen_ai` conventions.
 fn describe_span(
     track: &AgentTrack,
     open: &OpenRequest,
@@ -425,7 +425,7 @@ fn describe_span(
     })
 }
 
-/// What events and counters say of a request.
+/// The attributes of a request on events and counters.
 fn describe_request(facts: &RequestFacts) -> Attributes {
     Attributes::default()
         .text("model", facts.model.as_str())
@@ -484,7 +484,8 @@ pub(super) fn query_source(session: &ObservedSession) -> &'static str {
     if session.started_by.is_some() { "subagent" } else { "main" }
 }
 
-/// As the conventions call who speaks this wire; a gateway is called after what it imitates.
+/// The provider name in the `gen_ai` conventions for a wire; gateways count as the provider they
+/// imitate.
 fn provider_name(wire: WireFormat) -> &'static str {
     match wire {
         WireFormat::AnthropicMessages => "anthropic",
@@ -522,12 +523,12 @@ fn read_failure(failure: &ModelFailure, emission: &Emission<'_>) -> FailureFacts
     }
 }
 
-/// The name that journals and hooks use too.
+/// The serialised name, as in journals and hooks.
 fn failure_name(kind: FailureKind) -> String {
     let name = serde_json::to_value(kind).ok();
     name.and_then(|name| name.as_str().map(str::to_owned)).unwrap_or_default()
 }
 
 const AUXILIARY: &str = "auxiliary";
-/// Of the words of a provider.
+/// For a provider's error message.
 const ERROR_LENGTH_MAX: usize = 1_000;

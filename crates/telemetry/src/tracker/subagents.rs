@@ -1,4 +1,4 @@
-//! Nested sessions, and what users call them.
+//! Nested sessions and their names.
 
 use windlass_driver::ObservedSession;
 
@@ -24,7 +24,7 @@ pub(super) fn subagent_completed(
     emission.event(names::SUBAGENT_COMPLETED, attributes);
 }
 
-/// Names that users gave are theirs: unless asked for, they read `custom`.
+/// Hides names of users' agents as `custom`, unless details may be sent.
 pub(super) fn agent_name(session: &ObservedSession, is_revealed: bool) -> Option<String> {
     let kind = session.agent_kind.as_deref()?;
     let is_known = is_revealed || BUILT_IN_AGENTS.contains(&kind);

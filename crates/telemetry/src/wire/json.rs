@@ -1,4 +1,4 @@
-//! The JSON form: names in camel case, ids in hexadecimal, numbers of 64 bits as text.
+//! The JSON encoding: names in camel case, ids in hexadecimal, 64-bit numbers as strings.
 
 use serde_json::{Map, Value};
 

@@ -1,7 +1,6 @@
-//! One description of each message, written in either of two forms.
+//! Messages described once, for two encodings.
 //!
-//! A field has its number for protobuf and its name for JSON; what both need to know stands once, in
-//! `otlp_messages`.
+//! A field has a number for protobuf and a name for JSON; `otlp_messages` defines both.
 
 pub mod json;
 pub mod otlp_messages;
@@ -9,7 +8,7 @@ pub mod protobuf;
 
 use std::borrow::Cow;
 
-/// A message: fields in the order of their numbers, as official encoders write them.
+/// A message, with fields in ascending order of their numbers, as official encoders write them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct WireMessage<'a>(Vec<WireField<'a>>);
 
@@ -23,14 +22,14 @@ struct WireField<'a> {
 #[derive(Clone, Debug, PartialEq)]
 enum WireValue<'a> {
     Text(Cow<'a, str>),
-    /// Ids: bytes in protobuf, hexadecimal in JSON.
+    /// An id: bytes in protobuf, hexadecimal in JSON.
     Id(&'a [u8]),
     Flag(bool),
-    /// Enums and small numbers: a number in JSON.
+    /// An enum or a small number: a number in JSON.
     Number(u64),
-    /// A signed number of variable length: text in JSON.
+    /// A signed varint: a string in JSON.
     Int(i64),
-    /// Eight bytes: text in JSON.
+    /// Fixed 64 bits: a string in JSON.
     Fixed(u64),
     Double(f64),
     Message(WireMessage<'a>),
@@ -38,8 +37,8 @@ enum WireValue<'a> {
 }
 
 impl<'a> WireMessage<'a> {
-    /// Fields must be added by rising number. What has its default value is left out, as the encodings
-    /// say; `chosen` is for the one field of several, where the default says something.
+    /// Adds a field; numbers must ascend. Default values are omitted, as the encodings require; use
+    /// `chosen` for a member of a oneof, which must be present even with its default value.
     fn field(self, number: u32, name: &'static str, value: WireValue<'a>) -> Self {
         let is_default = match &value {
             WireValue::Text(text) => text.is_empty(),

@@ -1,4 +1,4 @@
-//! The messages of OTLP: each field once, with its number and its name.
+//! The messages of OTLP, with the number and name of each field.
 
 use std::borrow::Cow;
 
@@ -7,14 +7,13 @@ use crate::metric_table::{MetricPoint, Temporality};
 use crate::names::{self, MetricName};
 use crate::record::{AttributeValue, Attributes, EventRecord, SpanEvent, SpanKind, SpanRecord};
 
-/// What all records of a request have in common.
+/// What all records of a request share.
 #[derive(Clone, Debug, Default)]
 pub struct OtlpRequestHead {
     pub resource: Attributes,
     pub version: String,
 }
 
-/// Spans, ready to be written.
 #[must_use]
 pub fn build_trace_request<'a>(
     head: &'a OtlpRequestHead,
@@ -23,7 +22,7 @@ pub fn build_trace_request<'a>(
     build_request(head, ["resourceSpans", "scopeSpans", "spans"], spans.iter().map(build_span))
 }
 
-/// Events, ready to be written. The attributes stand before each event's own.
+/// `standard` attributes come before each event's own.
 #[must_use]
 pub fn build_log_request<'a>(
     head: &'a OtlpRequestHead,
@@ -34,7 +33,7 @@ pub fn build_log_request<'a>(
     build_request(head, ["resourceLogs", "scopeLogs", "logRecords"], records)
 }
 
-/// The points of counters, ready to be written.
+/// `standard` attributes come before each point's own.
 #[must_use]
 pub fn build_metric_request<'a>(
     head: &'a OtlpRequestHead,
@@ -47,7 +46,7 @@ pub fn build_metric_request<'a>(
     build_request(head, ["resourceMetrics", "scopeMetrics", "metrics"], metrics)
 }
 
-/// All three signals have the same outer form.
+/// All three signals have the same envelope.
 fn build_request<'a>(
     head: &'a OtlpRequestHead,
     [resource_list, scope_list, record_list]: [&'static str; 3],
@@ -149,7 +148,7 @@ fn build_metric<'a>(
         .field(7, "sum", WireValue::Message(sum))
 }
 
-/// Later ones of the same name replace earlier ones: names are unique on the wire.
+/// Joins attribute lists. The last of equal names wins, since OTLP requires unique names.
 fn build_list<'a>(parts: &[&'a Attributes]) -> WireValue<'a> {
     let all: Vec<_> = parts.iter().flat_map(|part| &part.0).collect();
     let is_last = |place: usize, name: &str| {

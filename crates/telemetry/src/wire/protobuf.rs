@@ -1,4 +1,4 @@
-//! The binary form.
+//! The protobuf encoding.
 
 use super::{WireField, WireMessage, WireValue};
 

@@ -1,4 +1,4 @@
-//! One continuation: a process of ours on its trial, followed by the frames it prints.
+//! One continuation: a `windlass` process on its trial, followed through its stream-json output.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -25,7 +25,7 @@ use super::race_budget::{RaceBudget, RaceShare};
 use super::variant::RaceVariant;
 use crate::trial_process::build_command;
 
-/// What one of them may print in all; a run prints far less.
+/// Limit on the output of one process; a run prints far less.
 const OUTPUT_BYTES_MAX: u64 = 1 << 30;
 const STDERR_BYTES_MAX: u64 = 64 << 10;
 const WORDS_CHARS_MAX: usize = 80;
@@ -36,18 +36,17 @@ pub(super) struct Continuation {
     pub(super) directory: PathBuf,
     pub(super) trial: Trial,
     pub(super) variant: RaceVariant,
-    /// What its process may write besides.
+    /// What its process may write outside the trial.
     pub(super) access: TrialAccess,
     pub(super) journal: PathBuf,
-    /// Its part of a limit on money.
+    /// Its share of a common budget.
     pub(super) share: Option<RaceShare>,
 }
 
-/// How one of them ended.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ContinuationEnd {
     pub(super) is_error: bool,
-    /// Why it ended, as the result frame says.
+    /// The terminal reason of the result frame.
     pub(super) reason: String,
     pub(super) turns: u64,
     pub(super) cost_usd: f64,
@@ -79,8 +78,8 @@ impl Continuation {
         Ok(())
     }
 
-    /// A session that worked in a copy goes on as one of the directory: what it kept for going back is about
-    /// files of the copy.
+    /// If the session worked in a copy, replaces it by a fork for the directory, because its
+    /// snapshots refer to files of the copy.
     pub(super) fn leave_copy(&mut self, lookup: &impl EnvLookup) -> Result<(), CommandError> {
         if self.trial.find_in_copy(&self.directory).is_none() {
             return Ok(());
@@ -99,7 +98,7 @@ impl Continuation {
         Ok(())
     }
 
-    /// Says that its process has ended, when it has.
+    /// A closure that closes the budget share once the process has ended.
     pub(super) fn build_closing(&self) -> impl FnOnce() + Send + 'static {
         let (share, session, journal) =
             (self.share.clone(), self.session.clone(), self.journal.clone());
@@ -115,8 +114,8 @@ impl Continuation {
     }
 }
 
-/// Follows it to its end, and tells what it does on the way. Told to stop, it ends the process together with
-/// its commands.
+/// Follows the process to its end and reports its tool calls. When told to stop, ends the process
+/// and its commands.
 pub(super) async fn follow(
     mut child: Child,
     label: String,
@@ -140,7 +139,7 @@ pub(super) async fn follow(
             let mut stderr = stderr.take(STDERR_BYTES_MAX);
             let _ = stderr.read_to_end(&mut words).await;
             let mut rest = stderr.into_inner();
-            // What is more than that is drained, or the child would wait for us.
+            // Drains the rest, because a full pipe would block the child.
             let _ = tokio::io::copy(&mut rest, &mut tokio::io::sink()).await;
         }
         String::from_utf8_lossy(&words).into_owned()

@@ -1,8 +1,8 @@
-//! `windlass race`: several continuations of a session from one point, at the same time, each on a
-//! trial of its own. One of them may be applied.
+//! `windlass race`: runs several continuations of a session from one point concurrently, each on
+//! its own trial. One of them may be applied.
 //!
-//! A limit on money is one for all: each spends what the others leave, and together they cannot exceed
-//! it.
+//! A budget is shared: each continuation may spend what the others leave, and together they cannot
+//! exceed it.
 
 mod continuation;
 mod race_budget;
@@ -38,22 +38,22 @@ use crate::apply::accept_trial;
 use crate::dry_run::find_config;
 use crate::trial_process::end_trial;
 
-/// What to race.
 #[derive(Clone, Debug)]
 pub struct RaceOptions {
-    /// The newest of this directory, if `None`.
+    /// `None` for the newest session of this directory.
     pub session: Option<String>,
-    /// Before this prompt or call; as it is now, or before the last prompt if none is given.
+    /// Starts before this prompt or call. `None` starts at the end of the session or, without new
+    /// prompts, before the last prompt.
     pub at: Option<String>,
     pub models: Vec<String>,
     pub efforts: Vec<String>,
     pub prompts: Vec<String>,
-    /// For all of them together.
+    /// The budget of all continuations together.
     pub budget: Option<MicroUsd>,
-    /// The number of the one to apply.
+    /// The number of the continuation to apply.
     pub choice: Option<usize>,
     pub json: bool,
-    /// More arguments for each run.
+    /// Additional arguments for each run.
     pub arguments: Vec<OsString>,
 }
 
@@ -100,7 +100,8 @@ pub async fn run(options: RaceOptions, lookup: &impl EnvLookup) -> Result<Exit, 
     finish(&options, RaceReport { parent: listed.summary.id, rows }, &shared)
 }
 
-/// On an overlay set to the files of that moment; in a copy of them where there can be none.
+/// Begins a trial on an overlay with the snapshot's files or, where overlays are unsupported, in a
+/// copy.
 fn begin_trial(
     shared: &SharedWorkspace,
     snapshot: Option<&str>,
@@ -142,7 +143,7 @@ fn share_budget(
     Ok(())
 }
 
-/// Where all of them begin, and with what.
+/// Where all continuations start, and the prompt to repeat.
 struct StartingPoint {
     at: Option<String>,
     prompt: String,
@@ -187,7 +188,8 @@ fn prepare(
     Ok(Continuation { session, directory, trial, variant, access, journal, share: None })
 }
 
-/// Runs them side by side. The inner error is a signal that ended them.
+/// Runs all continuations concurrently. The inner error is the exit code of a signal that stopped
+/// them.
 async fn run_all(
     continuations: &[Continuation],
     arguments: &[OsString],
@@ -202,7 +204,7 @@ async fn run_all(
         let stopped = stopped.clone();
         tasks.spawn(async move {
             let end = continuation::follow(child, label, stopped).await;
-            // Reads a journal. If it fails, nothing is given back.
+            // Reads a journal. On failure, the unspent share is not returned.
             let _ = tokio::task::spawn_blocking(close).await;
             (place, end)
         });
@@ -219,7 +221,7 @@ async fn run_all(
                 }
             }
             Err(signal) => {
-                // Each ends its commands, and is killed if it takes too long.
+                // Each process ends its commands, and is killed if it takes too long.
                 stop.send_replace(true);
                 while tasks.join_next().await.is_some() {}
                 write_error_line("race: stopped, nothing is applied");

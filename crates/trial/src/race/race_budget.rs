@@ -1,4 +1,4 @@
-//! One limit on money for all continuations of a race: each may spend what the others leave.
+//! The common budget of a race: each continuation may spend what the others leave.
 
 use std::fs::File;
 use std::io::{Seek as _, SeekFrom};
@@ -11,7 +11,7 @@ use windlass_host::command_error::CommandError;
 use windlass_journal::SharedBudgetFile;
 use windlass_vocabulary::MicroUsd;
 
-/// The file that all of them draw on.
+/// The file through which all continuations share the budget.
 #[derive(Debug)]
 pub(super) struct RaceBudget {
     path: PathBuf,
@@ -19,7 +19,7 @@ pub(super) struct RaceBudget {
     file: Mutex<SharedBudgetFile>,
 }
 
-/// What one of them has to do with it.
+/// The part of one continuation.
 #[derive(Clone, Debug)]
 pub(super) struct RaceShare {
     budget: Arc<RaceBudget>,
@@ -35,22 +35,23 @@ impl RaceBudget {
         Ok(Arc::new(Self { path, limit, file: Mutex::new(file) }))
     }
 
-    /// A share for the session in this journal.
+    /// Adds a share for the session with this journal.
     pub(super) fn add_share(self: &Arc<Self>, journal: &Path) -> Result<RaceShare, CommandError> {
         Ok(RaceShare { budget: Arc::clone(self), spent_before: read_spending(journal)? })
     }
 }
 
 impl RaceShare {
-    /// What a continuation reads and writes the budget by: its standard input, which its commands do not
-    /// have. The path leads nowhere else, and in a trial the file itself can only be read.
+    /// The stdin through which a continuation reads and writes the budget, and its path. Its
+    /// commands do not inherit that stdin, `/proc/self/fd/0` leads nowhere else, and in a trial the
+    /// file itself is read-only.
     pub(super) fn open_for_process(&self) -> Result<(Stdio, PathBuf), CommandError> {
         let path = &self.budget.path;
         if !cfg!(target_os = "linux") {
             return Ok((Stdio::null(), path.clone()));
         }
         let opened = File::options().read(true).append(true).open(path).and_then(|mut file| {
-            // As an input it is empty, whatever is written to it.
+            // Positioned past the end, so that reading it as stdin yields nothing.
             file.seek(SeekFrom::Start(INPUT_PLACE))?;
             Ok(file)
         });
@@ -60,23 +61,23 @@ impl RaceShare {
         Ok((Stdio::from(opened), PathBuf::from("/proc/self/fd/0")))
     }
 
-    /// The session's own limit, in dollars: everything, if the others spend nothing.
+    /// The session's own limit in dollars: all of the budget, in case the others spend nothing.
     pub(super) fn own_limit(&self) -> String {
         let MicroUsd(micros) = self.spent_before + self.budget.limit;
         format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000)
     }
 
-    /// Its process has ended, perhaps by a kill. What its journal leaves set aside stays so, the rest is
-    /// for the others. Where the journal cannot be read, nothing is given back.
+    /// Closes the share after the process has ended or was killed. What its journal set aside stays
+    /// reserved, the rest is released. If the journal cannot be read, nothing is released.
     pub(super) fn close(&self, session: &str, journal: &Path) {
         if let Ok(committed) = read_spending(journal) {
             let used = committed.less(self.spent_before);
             let mut file = self.budget.file.lock().unwrap_or_else(PoisonError::into_inner);
-            // If it cannot be written, its last line stands.
+            // On failure, the share's last line in the file stays valid.
             let _ = file.close_share(session, used);
         }
     }
 }
 
-/// Far behind the end of every budget.
+/// Far beyond the end of any budget file.
 const INPUT_PLACE: u64 = 1 << 40;

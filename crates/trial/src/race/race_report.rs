@@ -1,4 +1,4 @@
-//! What continuations came to, side by side.
+//! The report on all continuations of a race.
 
 use serde_json::{Value, json};
 use windlass_driver::snapshot::count_differences;
@@ -23,7 +23,7 @@ pub(super) struct RaceReport {
 }
 
 impl RaceReport {
-    /// The answer and the diff of each, then the table to choose by.
+    /// Renders the answer and diff of each, then a table to choose from.
     pub(super) fn render(&self) -> String {
         let mut text = String::new();
         let heads = ["", "variant", "end", "turns", "cost", "files", "lines", "session"];

@@ -1,4 +1,4 @@
-//! What differs between continuations: the model, the effort or the prompt, or several of them.
+//! The options in which continuations differ: model, effort and prompt.
 
 use std::ffi::OsString;
 
@@ -7,7 +7,7 @@ use windlass_host::display::tool_call_summary::truncate_with_ellipsis;
 
 use super::RaceOptions;
 
-/// More at a time help nobody to choose.
+/// More would not help the user to choose.
 const VARIANTS_MAX: usize = 8;
 const LABEL_CHARS_MAX: usize = 32;
 
@@ -16,7 +16,7 @@ pub(super) struct RaceVariant {
     pub(super) model: Option<String>,
     pub(super) effort: Option<String>,
     pub(super) prompt: String,
-    /// Do the prompts differ?
+    /// Whether the label includes the prompt, which it does if the prompts differ.
     pub(super) is_prompt_shown: bool,
 }
 
@@ -36,7 +36,7 @@ impl RaceVariant {
     }
 }
 
-/// Every combination of what is given.
+/// Every combination of the given models, efforts and prompts.
 pub(super) fn list_variants(
     options: &RaceOptions,
     repeated: &str,

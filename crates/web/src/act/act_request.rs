@@ -1,4 +1,4 @@
-//! What the page wants done, checked for its form.
+//! Parses the acts that the page requests.
 
 use serde_json::Value;
 use windlass_vocabulary::{PermissionAnswer, Ticket};

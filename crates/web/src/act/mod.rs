@@ -1,6 +1,6 @@
-//! `--act`: the viewer opens a session itself, as the other front ends do, and takes part in it: a
-//! message, an answer to a question, an interrupt, going back. Each act is written into the journal as
-//! done by the browser.
+//! `--act`: the viewer opens a session itself, like other front ends, and takes part in it: sends
+//! messages, answers questions, interrupts, rewinds. The journal records that each act came from
+//! the browser.
 
 mod act_request;
 mod open_session;
@@ -18,11 +18,11 @@ use crate::viewer::{FoundSession, ViewFailure, Viewer};
 pub(crate) use act_request::ActRequest;
 use open_session::OpenSession;
 
-/// The sessions that this process has open.
+/// The sessions this process has open.
 pub(crate) struct OpenSessions {
     options: RunOptions,
     open: Mutex<HashMap<String, Arc<OpenSession>>>,
-    /// Grows whenever an open session says something.
+    /// Incremented whenever an open session emits a notice or the page acts on it.
     changes: Arc<AtomicU64>,
 }
 
@@ -35,7 +35,7 @@ impl OpenSessions {
         self.changes.load(Ordering::Acquire)
     }
 
-    /// What can be done in a session now.
+    /// Whether the user can act in a session now, and its state if it is open.
     pub(crate) async fn describe(
         &self,
         viewer: &Arc<Viewer>,
@@ -93,7 +93,7 @@ impl OpenSessions {
         self.describe(viewer, session).await
     }
 
-    /// Gives everything back; every session ends within the driver's own limit.
+    /// Closes all sessions; each ends within the driver's own time limit.
     pub(crate) async fn close_all(&self) {
         let all: Vec<Arc<OpenSession>> =
             self.open.lock().await.drain().map(|(_, open)| open).collect();
@@ -118,7 +118,7 @@ impl OpenSessions {
         viewer: &Arc<Viewer>,
         session: &FoundSession,
     ) -> Result<Arc<OpenSession>, ViewFailure> {
-        // Held while it is opened, so that two requests do not open it twice.
+        // Held during opening, so that two requests do not open a session twice.
         let mut open = self.open.lock().await;
         open.retain(|_, session| !session.is_over());
         if let Some(known) = open.get(&session.id) {
@@ -140,7 +140,7 @@ impl OpenSessions {
     }
 }
 
-/// The process that writes the session, if one does.
+/// The process that writes the session's journal; JSON null if there is none.
 async fn find_holder(viewer: &Arc<Viewer>, session: &FoundSession) -> Result<Value, ViewFailure> {
     let journal = session.journal.clone();
     let look = move |viewer: &Viewer| {
@@ -156,7 +156,7 @@ async fn find_holder(viewer: &Arc<Viewer>, session: &FoundSession) -> Result<Val
     viewer.run_beside(look).await
 }
 
-/// The record of an item, once the journal was traced that far.
+/// The record of an item, after waiting until the journal is traced that far.
 async fn find_item_seq(
     viewer: &Arc<Viewer>,
     session: &FoundSession,

@@ -1,5 +1,5 @@
-//! One session that is open here: what it asks and says is kept for the page, and what the page wants is
-//! handed to it.
+//! One session that this process has open: collects its questions and output for the page, and
+//! forwards the page's acts to it.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -32,18 +32,18 @@ pub(super) struct OpenSession {
     seen: Arc<Mutex<SeenNotices>>,
 }
 
-/// What the session said and the page shows.
+/// What the page shows of the session's notices.
 #[derive(Default)]
 struct SeenNotices {
     is_running: bool,
     is_over: bool,
     questions: BTreeMap<Ticket, PermissionQuestion>,
-    /// The text of the answer under way.
+    /// Text of the answer that is streaming in.
     draft: String,
 }
 
 impl OpenSession {
-    /// Takes a session up in its own directory, as `windlass --resume` does there.
+    /// Resumes a session in its own directory, like `windlass --resume` there.
     pub(super) async fn start(
         options: &RunOptions,
         session: &FoundSession,
@@ -55,7 +55,7 @@ impl OpenSession {
         let cwd = cwd.filter(|cwd| cwd.is_dir()).ok_or_else(|| {
             ViewFailure::failed("the directory of this session is not there any more")
         })?;
-        // Its journal is read, which takes a moment if it is long.
+        // Reading its journal blocks, and takes long if it is long.
         let started = tokio::task::spawn_blocking(move || {
             let plan = session_plan::plan_editor_session(&options, cwd, &process_environment)?;
             let SessionPlan {
@@ -161,7 +161,7 @@ impl OpenSession {
         sent.map_err(|error| ViewFailure::failed(&error.to_string()))
     }
 
-    /// Back to before the prompt of this record.
+    /// Rewinds to before the prompt of record `seq`.
     pub(super) async fn rewind(&self, seq: u64, files: bool) -> Result<(), ViewFailure> {
         let (journal, id) = (self.journal.clone(), self.id.clone());
         let traced = tokio::task::spawn_blocking(move || trace_messages(&journal, &id));
@@ -183,7 +183,7 @@ impl OpenSession {
         self.session.close().await;
         self.mcp_servers.close().await;
         if let Some(scratch) = &self.scratch_directory {
-            // Perhaps it was never made.
+            // It may not exist.
             let _ = std::fs::remove_dir_all(scratch);
         }
     }
@@ -194,7 +194,7 @@ impl OpenSession {
     }
 }
 
-/// Reads what the session says until it is over.
+/// Collects the session's notices until it ends.
 async fn collect_notices(
     mut notices: Notices,
     seen: Arc<Mutex<SeenNotices>>,

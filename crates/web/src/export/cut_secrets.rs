@@ -1,21 +1,22 @@
-//! Beginnings of secrets that a length limit left behind. Half a key has no shape that could be found, so
-//! the secrets of a session are learned from its whole records before anything that was cut is looked at.
+//! Finds beginnings of secrets in texts cut to a length. Half a key matches no pattern, so the
+//! secrets of a session are learned from its complete records before any cut text is redacted.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Default)]
 pub(super) struct CutSecrets {
-    /// By their first bytes.
+    /// Secrets by their first bytes.
     learned: BTreeMap<[u8; HEAD_BYTES], BTreeSet<String>>,
     count: usize,
 }
 
 impl CutSecrets {
-    /// A secret of several lines may be cut behind each, so each is one of its own.
+    /// Learns each line on its own, because a secret of several lines may be cut after any of them.
     pub(super) fn learn(&mut self, secret: &str) {
         for line in secret.split(['\n', '\r']).map(str::trim) {
             let head = line.as_bytes().first_chunk::<HEAD_BYTES>();
-            // The lines around an armour are no secret, and a password that is a word stands elsewhere too.
+            // PEM header lines are not secret, and a password that is a plain word also occurs in
+            // other text.
             let is_word =
                 line.len() < WORD_BYTES_MAX && line.bytes().all(|b| b.is_ascii_lowercase());
             let Some(head) = head.filter(|_| !is_word && !line.starts_with("-----")) else {
@@ -29,7 +30,7 @@ impl CutSecrets {
         }
     }
 
-    /// The text without those beginnings, and how many there were; `None` if there is none.
+    /// The text with those beginnings replaced, and their number; `None` if there are none.
     pub(super) fn redact(&self, text: &str) -> Option<(String, u64)> {
         if self.learned.is_empty() {
             return None;
@@ -53,7 +54,8 @@ impl CutSecrets {
         (count > 0).then_some((clean, count))
     }
 
-    /// How much of a secret stands here: enough to tell, or less where the text ends.
+    /// Length of the beginning of a secret at this position: long enough to be one, or at the end
+    /// of a text.
     fn match_beginning(&self, rest: &[u8]) -> Option<usize> {
         let secrets = self.learned.get(rest.first_chunk::<HEAD_BYTES>()?)?;
         let shared = |secret: &String| {
@@ -66,9 +68,9 @@ impl CutSecrets {
     }
 }
 
-/// Fewer bytes at the end of a text are no part of a secret worth hiding.
+/// Shorter beginnings at the end of a text reveal too little to hide them.
 const HEAD_BYTES: usize = 4;
-/// So many bytes of a secret do not stand somewhere by chance.
+/// A match of this length is not a coincidence.
 const TELLING_BYTES_MIN: usize = 8;
 const SECRETS_MAX: usize = 10_000;
 const WORD_BYTES_MAX: usize = 20;

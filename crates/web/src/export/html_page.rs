@@ -1,4 +1,5 @@
-//! The page as one file: style, script and data inside, and a policy that lets it ask for nothing.
+//! Renders the page as one file with style, script and data inline, and a policy that forbids any
+//! request.
 
 use std::io;
 
@@ -10,7 +11,7 @@ use crate::content_hash::sha256_base64;
 pub(super) fn render_page(data: &Value) -> io::Result<String> {
     let (page, style, script) =
         (load_asset_text("index.html")?, load_asset_text("style.css")?, load_asset_text("app.js")?);
-    // Neither may end the element it stands in.
+    // Neither may contain a tag that ends its own element.
     if style.to_ascii_lowercase().contains("</style") || contains_script_end(&script) {
         return Err(io::Error::other("the page holds what would end its own style or script"));
     }
@@ -54,7 +55,7 @@ fn contains_script_end(script: &str) -> bool {
     script.contains("</script") || script.contains("<!--")
 }
 
-/// JSON in which nothing can end the element around it.
+/// Escapes JSON so that it cannot end the element around it.
 fn escape_json(json: &str) -> String {
     let mut safe = String::with_capacity(json.len());
     for c in json.chars() {

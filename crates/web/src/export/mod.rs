@@ -1,5 +1,5 @@
-//! `windlass export`: a session as a file to share. Secrets are taken out before a byte is written, and
-//! what was taken out is listed.
+//! `windlass export`: a session as a file to share. Secrets are removed before anything is written,
+//! and the user is told what was removed.
 
 mod cut_secrets;
 mod html_page;
@@ -23,27 +23,27 @@ use redaction::ExportRedactor;
 
 #[derive(Clone, Debug)]
 pub struct ExportOptions {
-    /// By id or name; the newest of this directory otherwise.
+    /// Id or name; `None` for the newest session of this directory.
     pub session: Option<String>,
     pub format: ExportFormat,
-    /// `-` is standard output.
+    /// `-` is stdout.
     pub file: PathBuf,
-    /// Take out where this user's files lie, too.
+    /// Also removes the home and project paths.
     pub redacts_paths: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExportFormat {
-    /// One page without any request.
+    /// One self-contained page that makes no requests.
     Html,
     Markdown,
-    /// Everything the page shows.
+    /// All data that the page shows.
     Json,
-    /// The timeline as Chrome trace events, which Perfetto and others open.
+    /// The timeline as Chrome trace events, which Perfetto can open.
     Trace,
 }
 
-/// Writes the file. Returns what to tell the user.
+/// Writes the file. Returns a message for the user.
 pub fn run_export(options: &ExportOptions) -> Result<String, CommandError> {
     let listed = find_session_here(options.session.as_deref(), &process_environment)?;
     let viewer = Viewer::open(None, None, Some(listed.summary.id.clone()))?;
@@ -63,7 +63,7 @@ pub fn run_export(options: &ExportOptions) -> Result<String, CommandError> {
     Ok(redactor.describe(&options.file))
 }
 
-/// All of the session and of its agents, before anything of it is cut to a length.
+/// Learns the secrets of the session and of its agents, before any text is cut to a length.
 fn learn_secrets(journal: &Path, redactor: &mut ExportRedactor, levels: usize) -> io::Result<()> {
     let Some(levels) = levels.checked_sub(1) else { return Ok(()) };
     for file in find_journal_files(journal) {
@@ -103,7 +103,7 @@ fn render_export(
             redactor.redact_text(&text, "conversation")
         }
     };
-    // What is about to be written is looked through once more, as one text.
+    // Redacts the final text once more as a whole.
     Ok(match format {
         ExportFormat::Html => text,
         ExportFormat::Json | ExportFormat::Trace | ExportFormat::Markdown => {
@@ -112,12 +112,12 @@ fn render_export(
     })
 }
 
-/// For this user alone, and whole or not at all.
+/// Writes a file that only this user can read, atomically.
 fn write_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
     if path == Path::new("-") {
         let mut out = io::stdout().lock();
         return match out.write_all(bytes).and_then(|()| out.flush()) {
-            // A reader that closes the pipe early is no error.
+            // It is no error if the reader closes the pipe early.
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
             written => written,
         };
@@ -139,8 +139,8 @@ fn write_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
     written
 }
 
-/// Agents of agents that are part of a file.
+/// Levels of nested agents that an export includes.
 const AGENT_LEVELS_MAX: usize = 4;
 
-/// The answers of the viewer by path, as the page asks for them.
+/// The viewer's responses by request path.
 pub(crate) type AnswersByPath = serde_json::Map<String, Value>;

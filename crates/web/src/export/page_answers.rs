@@ -1,4 +1,4 @@
-//! Everything the page would ask for about one session and its agents, by the path it would ask under.
+//! Collects every response the page can request about one session and its agents, by request path.
 
 use serde_json::{Value, json};
 
@@ -36,7 +36,7 @@ struct AnswerCollector<'a> {
     viewer: &'a Viewer,
     redactor: &'a mut ExportRedactor,
     answers: AnswersByPath,
-    /// Bytes of whole texts so far.
+    /// Bytes of complete texts so far.
     content_bytes: usize,
 }
 
@@ -44,7 +44,7 @@ impl AnswerCollector<'_> {
     fn add_session(&mut self, session: &FoundSession, levels: usize) -> Result<(), ViewFailure> {
         let Some(levels) = levels.checked_sub(1) else { return Ok(()) };
         let id = session.id.as_str();
-        // The whole journal is read before anything is asked, so that every answer is about all of it.
+        // Waits until the whole journal is traced, so that every response covers all of it.
         self.viewer.traces.open(&session.journal)?.wait_for_end()?;
         self.add(id, "", "")?;
         for part in ["timeline", "context", "requests", "replay", "diff"] {
@@ -61,7 +61,7 @@ impl AnswerCollector<'_> {
         Ok(())
     }
 
-    /// All windows of a list; returns them as they were.
+    /// Adds all windows of a list. Returns them before redaction.
     fn add_windows(
         &mut self,
         id: &str,
@@ -80,7 +80,7 @@ impl AnswerCollector<'_> {
         Ok(windows)
     }
 
-    /// Changes of calls, images, and whole texts as long as there is room.
+    /// Adds changes of calls, images, and complete texts up to the limit.
     fn add_details(&mut self, id: &str, items: &Value) -> Result<(), ViewFailure> {
         for item in items.get("items").and_then(Value::as_array).into_iter().flatten() {
             if item.get("changes").is_some_and(Value::is_object)
@@ -111,7 +111,7 @@ impl AnswerCollector<'_> {
         Ok(())
     }
 
-    /// A text that is not there as a whole is shown as far as it goes.
+    /// If a complete text is missing, the page shows the cut one.
     fn add_if_there(&mut self, id: &str, query: &str) {
         let _ = self.add(id, "content", query);
     }
@@ -139,5 +139,5 @@ impl AnswerCollector<'_> {
 }
 
 const WINDOWS_MAX: usize = 1_000;
-/// Bytes of whole texts in one file.
+/// Limit on the bytes of complete texts in one file.
 const CONTENT_BYTES_MAX: usize = 32 << 20;

@@ -1,4 +1,4 @@
-//! What is taken out of an export, and the list of it: kinds, counts and places, never the values.
+//! Redacts an export, and lists what was removed: kinds, counts and places, never the values.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader};
@@ -14,7 +14,7 @@ use crate::markdown_nodes::parse_markdown_nodes;
 pub(crate) struct ExportRedactor {
     secrets: TextRedactor,
     cut_secrets: CutSecrets,
-    /// What stands for a path, longest first.
+    /// Paths to replace and their placeholders, longest first.
     paths: Vec<(String, &'static str)>,
     redacts_paths: bool,
     taken: BTreeMap<&'static str, (u64, Vec<String>)>,
@@ -39,14 +39,14 @@ impl ExportRedactor {
         Self { secrets, cut_secrets, paths, redacts_paths, taken: BTreeMap::new() }
     }
 
-    /// Learns the secrets of a file of a journal, so that they are known also where only a beginning of
-    /// them is shown.
+    /// Learns the secrets of a journal file, so that cut texts that show only their beginning can
+    /// be redacted.
     pub(crate) fn learn_journal_file(&mut self, path: &Path) -> io::Result<()> {
         for line in BufReader::new(std::fs::File::open(path)?).split(b'\n') {
             let line = line?;
             match serde_json::from_slice(&line) {
                 Ok(value) => self.learn_value(&value),
-                // What is damaged may still be shown in part.
+                // Parts of a damaged line may still be shown.
                 Err(_) => self.learn_text(&String::from_utf8_lossy(&line)),
             }
         }
@@ -66,7 +66,7 @@ impl ExportRedactor {
         for secret in self.secrets.find_secrets(text) {
             self.cut_secrets.learn(secret);
         }
-        // The input of a call is JSON within a text.
+        // The input of a call is JSON inside a string.
         if text.starts_with(['{', '['])
             && let Ok(value) = serde_json::from_str(text)
         {
@@ -96,7 +96,7 @@ impl ExportRedactor {
         clean
     }
 
-    /// Every string of a value, and the names in it.
+    /// Redacts every string in a value, including field names.
     pub(crate) fn redact_value(&mut self, value: &mut Value, place: &str) {
         match value {
             Value::String(text) => *text = self.redact_text(text, place),
@@ -118,7 +118,8 @@ impl ExportRedactor {
                     self.redact_value(&mut value, &place);
                     fields.insert(self.redact_text(&name, &place), value);
                 }
-                // Marks of Markdown may stand in a key, so the clean text is taken apart again.
+                // The nodes may split a key at Markdown markup, so they are parsed again from the
+                // redacted text.
                 if let Some(Value::String(text)) = fields.get("text").filter(|_| has_nodes) {
                     let nodes = Value::from(parse_markdown_nodes(text));
                     fields.insert("nodes".to_owned(), nodes);
@@ -128,8 +129,8 @@ impl ExportRedactor {
         }
     }
 
-    /// A key of several lines shows only where the lines stand together: those of a hunk, and of them the
-    /// added and the removed ones.
+    /// A key of several lines is found only in consecutive lines of a hunk: in all of them, and in
+    /// the added or the removed ones alone.
     fn redact_diff_lines(&mut self, lines: &mut [Value], place: &str) {
         if lines.is_empty() || !lines.iter().all(|line| read_diff_line(line).is_some()) {
             return;
@@ -154,7 +155,7 @@ impl ExportRedactor {
                 texts.iter().rev().zip(clean.iter().rev()).take(rest).take_while(same).count();
             let mut fill = clean.get(before..clean.len() - after).unwrap_or_default().iter();
             let changed = picked.len().saturating_sub(before + after);
-            // As many lines as before: what is gone is empty.
+            // The number of lines stays the same: removed ones become empty.
             for line in picked.iter_mut().skip(before).take(changed) {
                 if let Some(text) = line.get_mut(1) {
                     *text = Value::from(fill.next().copied().unwrap_or_default());
@@ -181,7 +182,7 @@ impl ExportRedactor {
             .collect()
     }
 
-    /// For the user, who should look before sharing.
+    /// The message for the user, who should check the file before sharing it.
     pub(crate) fn describe(&self, file: &Path) -> String {
         let mut text = format!("Written to {}, readable by you alone.\n", file.display());
         if self.taken.is_empty() {
@@ -198,7 +199,7 @@ impl ExportRedactor {
     }
 }
 
-/// The mark and the text of a line as hunks have them: `["+", "text"]`.
+/// Mark and text of a hunk's line, which has the form `["+", "text"]`.
 fn read_diff_line(line: &Value) -> Option<(&str, &str)> {
     match line.as_array()?.as_slice() {
         [Value::String(mark), Value::String(text)] if matches!(mark.as_str(), " " | "+" | "-") => {
@@ -208,7 +209,7 @@ fn read_diff_line(line: &Value) -> Option<(&str, &str)> {
     }
 }
 
-/// Half a key at the end of a cut text has no shape that could be found.
+/// Drops the last word of a cut text, since half a key matches no pattern.
 fn drop_last_word(text: &mut String) {
     let end = text.trim_end_matches(|c: char| !c.is_whitespace()).len();
     if text.len() - end <= LAST_WORD_MAX {
@@ -218,7 +219,7 @@ fn drop_last_word(text: &mut String) {
     }
 }
 
-/// `item 7`, where the value says so.
+/// `item 7 (call)` if the value is an item, else `place`.
 fn describe_place(fields: &serde_json::Map<String, Value>, place: &str) -> String {
     let number = fields.get("n").and_then(Value::as_u64);
     match (number, fields.get("kind").and_then(Value::as_str)) {
@@ -227,7 +228,7 @@ fn describe_place(fields: &serde_json::Map<String, Value>, place: &str) -> Strin
     }
 }
 
-/// `/home/name` and `/Users/name` of anybody. Says how many.
+/// Replaces `/home/name` and `/Users/name` of any user. Returns the number of replacements.
 fn replace_home_folders(text: &mut String) -> usize {
     let mut count = 0;
     for root in ["/home/", "/Users/"] {
@@ -249,7 +250,7 @@ fn replace_home_folders(text: &mut String) -> usize {
     count
 }
 
-/// Variables that hold keys by their names.
+/// Whether a variable of this name holds a secret.
 fn is_secret_variable(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
     ["_KEY", "_TOKEN", "_SECRET", "PASSWORD", "_CREDENTIALS"].iter().any(|end| name.ends_with(end))

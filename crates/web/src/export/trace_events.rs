@@ -1,4 +1,4 @@
-//! The timeline as Chrome trace events: a process for each agent, a thread for each lane.
+//! The timeline as Chrome trace events: a process per agent, a thread per lane.
 
 use serde_json::{Value, json};
 

@@ -1,15 +1,16 @@
-//! The secret of one start: 128 random bits, in the fragment of the printed address and nowhere else.
+//! The access token of one server run: 128 random bits, only in the fragment of the printed
+//! address.
 
 use std::fmt;
 
 use ring::rand::{SecureRandom, SystemRandom};
 
-/// Never shown by `Debug`, so that no log holds it.
+/// `Debug` hides the token, to keep it out of logs.
 #[derive(Clone)]
 pub(crate) struct AccessToken(String);
 
 impl AccessToken {
-    /// `None` where the system has no randomness: a token that can be guessed is none.
+    /// `None` if the system has no randomness: a guessable token would be useless.
     pub(crate) fn generate() -> Option<Self> {
         let mut bytes = [0_u8; 16];
         SystemRandom::new().fill(&mut bytes).ok()?;
@@ -20,7 +21,7 @@ impl AccessToken {
         &self.0
     }
 
-    /// Takes the same time wherever the first difference is. The length is no secret.
+    /// Compares in constant time. The length is not secret.
     pub(crate) fn matches(&self, given: &str) -> bool {
         let (own, given) = (self.0.as_bytes(), given.as_bytes());
         let different = own.iter().zip(given).fold(0_u8, |sum, (a, b)| sum | (a ^ b));

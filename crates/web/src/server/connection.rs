@@ -1,4 +1,4 @@
-//! One connection: request, answer, request again, until one side has had enough.
+//! One keep-alive connection: reads requests and writes responses until either side closes it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +18,7 @@ pub(crate) async fn serve_connection<R: RequestRouter>(
     guard: Arc<RequestGuard>,
     router: Arc<R>,
 ) {
-    // Failure costs only a little speed.
+    // On failure, small responses are only slower.
     let _ = stream.set_nodelay(true);
     let mut buffer = Vec::new();
     loop {
@@ -52,7 +52,8 @@ pub(crate) async fn serve_connection<R: RequestRouter>(
     }
 }
 
-/// Writes until the source ends or the client leaves, which shows while nothing is written too.
+/// Writes events until the source ends or the client disconnects, which is noticed without a write
+/// too.
 async fn write_events(stream: &mut TcpStream, mut pieces: mpsc::Receiver<String>) {
     if !stream.write_all_within(&encode_event_stream_head()).await {
         return;
@@ -73,8 +74,8 @@ async fn write_events(stream: &mut TcpStream, mut pieces: mpsc::Receiver<String>
     }
 }
 
-/// Says why and closes. What the client still sends is taken in for a moment, because closing on it would
-/// destroy the answer on its way.
+/// Responds and closes. First drains the client's input for a moment, because closing with unread
+/// input resets the connection and may destroy the response.
 async fn refuse(stream: &mut TcpStream, answer: &HttpResponse) {
     let bytes = answer.encode(false, true);
     let refusal = async {
@@ -91,7 +92,7 @@ async fn refuse(stream: &mut TcpStream, answer: &HttpResponse) {
     let _ = timeout(LINGER_TIMEOUT, refusal).await;
 }
 
-/// Writing with a limit: a client that does not read holds nothing for long.
+/// Writes with a time limit, so that a client that does not read is dropped.
 trait WriteWithin {
     async fn write_all_within(&mut self, bytes: &[u8]) -> bool;
 }

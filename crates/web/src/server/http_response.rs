@@ -1,12 +1,12 @@
-//! Answers: a whole body, or a stream of events. Every one carries the headers that keep a browser from
-//! running, framing, guessing or keeping anything it should not.
+//! Responses: a complete body, or a stream of events. All have security headers that keep a browser
+//! from running, framing, sniffing or caching what it should not.
 
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 pub(crate) enum HttpReply {
     Whole(HttpResponse),
-    /// Pieces of a stream of server-sent events, as they come.
+    /// Server-sent events, already encoded.
     Events(mpsc::Receiver<String>),
 }
 
@@ -14,7 +14,7 @@ pub(crate) enum HttpReply {
 pub(crate) struct HttpResponse {
     pub(crate) status: u16,
     content_type: &'static str,
-    /// Besides those that every answer has.
+    /// Headers in addition to those of every response.
     headers: Vec<(&'static str, String)>,
     body: Vec<u8>,
 }
@@ -38,7 +38,7 @@ impl HttpResponse {
         self
     }
 
-    /// `is_head`: only the head was asked for. `closes`: the connection ends behind it.
+    /// `is_head`: omits the body. `closes`: adds `connection: close`.
     pub(crate) fn encode(&self, is_head: bool, closes: bool) -> Vec<u8> {
         let mut head = encode_head(self.status, self.content_type);
         for (name, value) in &self.headers {
@@ -59,7 +59,7 @@ impl HttpResponse {
     }
 }
 
-/// The head of a stream of events, which ends with the connection.
+/// The head of an event stream, which ends with the connection.
 pub(crate) fn encode_event_stream_head() -> Vec<u8> {
     let mut head = encode_head(200, "text/event-stream");
     head.push_str("cache-control: no-store\r\nconnection: close\r\n\r\n");
@@ -94,7 +94,7 @@ fn encode_head(status: u16, content_type: &str) -> String {
 
 const JSON_TYPE: &str = "application/json; charset=utf-8";
 
-/// No CORS header is among them: no other site may read an answer.
+/// Deliberately without CORS headers: no other site may read a response.
 const SECURITY_HEADERS: &[(&str, &str)] = &[
     ("content-security-policy", CONTENT_SECURITY_POLICY),
     ("x-content-type-options", "nosniff"),

@@ -1,8 +1,8 @@
-//! HTTP/1.1 on loopback for one browser: a strict reader, a guard before every route, and bounds on
-//! everything a client can make us wait for or keep.
+//! HTTP/1.1 on loopback for one browser: a strict parser, a guard before every route, and limits on
+//! all time and memory a client can use.
 //!
-//! Written over `httparse` and not with a server library: what is served is a handful of plain requests,
-//! and everything else (chunked bodies, upgrades, pipelines of unknown length) is refused, not handled.
+//! Built on `httparse` instead of a server library: only a few plain requests are served, and
+//! everything else (chunked bodies, upgrades, other versions) is refused.
 
 pub(crate) mod access_token;
 pub(crate) mod connection;
@@ -25,7 +25,7 @@ use http_response::HttpReply;
 use request_guard::RequestGuard;
 use request_reader::BrowserRequest;
 
-/// What answers requests that passed the guard.
+/// Handles requests that passed the guard.
 pub(crate) trait RequestRouter: Send + Sync + 'static {
     fn route(
         self: Arc<Self>,
@@ -39,7 +39,7 @@ pub(crate) struct BrowserServer<R> {
     router: Arc<R>,
 }
 
-/// Opens the socket: loopback only; port 0 lets the system choose.
+/// Binds the socket: loopback only; port 0 lets the system choose.
 pub(crate) async fn bind_loopback(port: u16) -> std::io::Result<TcpListener> {
     TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await
 }
@@ -49,7 +49,7 @@ impl<R: RequestRouter> BrowserServer<R> {
         Self { listener, guard: Arc::new(guard), router }
     }
 
-    /// Serves until dropped. Over the cap, connections wait in the system's queue.
+    /// Serves until dropped. Connections above the limit wait in the accept queue.
     pub(crate) async fn run(self) {
         let mut connections = JoinSet::new();
         loop {
@@ -62,7 +62,8 @@ impl<R: RequestRouter> BrowserServer<R> {
                         let router = Arc::clone(&self.router);
                         connections.spawn(serve_connection(stream, guard, router));
                     }
-                    // Out of files, or a client that left at once: no reason to stop or to spin.
+                    // Out of file descriptors, or the client has disconnected: pauses to avoid a
+                    // busy loop.
                     Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
                 },
             }
@@ -70,6 +71,6 @@ impl<R: RequestRouter> BrowserServer<R> {
     }
 }
 
-/// Connections served at once.
+/// Limit on concurrent connections.
 pub(crate) const CONNECTIONS_MAX: usize = 64;
 const ACCEPT_PAUSE: Duration = Duration::from_millis(20);

@@ -1,4 +1,4 @@
-//! The query of an address: names and values, percent-decoded.
+//! The query string of a URL: percent-decoded names and values.
 
 use std::str::FromStr;
 
@@ -6,7 +6,7 @@ use std::str::FromStr;
 pub(crate) struct QueryParameters(Vec<(String, String)>);
 
 impl QueryParameters {
-    /// At most [`PARAMETERS_MAX`] are read.
+    /// Reads at most [`PARAMETERS_MAX`] parameters.
     pub(crate) fn parse(query: &str) -> Self {
         let pairs = query.split('&').filter(|pair| !pair.is_empty()).take(PARAMETERS_MAX);
         let decode = |pair: &str| {
@@ -16,26 +16,26 @@ impl QueryParameters {
         Self(pairs.map(decode).collect())
     }
 
-    /// The value of a parameter; an empty one counts as not given.
+    /// The value of a parameter; an empty value counts as absent.
     pub(crate) fn text(&self, name: &str) -> Option<&str> {
         let found = self.0.iter().find(|(known, _)| known == name);
         found.map(|(_, value)| value.as_str()).filter(|value| !value.is_empty())
     }
 
-    /// A number, or what is wrong with it.
+    /// A numeric parameter, or an error message.
     pub(crate) fn number<N: FromStr>(&self, name: &str) -> Result<Option<N>, String> {
         let Some(text) = self.text(name) else { return Ok(None) };
         text.parse().map(Some).map_err(|_| format!("`{name}` is not a number"))
     }
 
-    /// The parts of a list with commas, in lower case.
+    /// The parts of a comma-separated list, in lower case.
     pub(crate) fn list(&self, name: &str) -> Vec<String> {
         let words = self.text(name).unwrap_or_default().split(',').map(str::trim);
         words.filter(|word| !word.is_empty()).map(str::to_lowercase).collect()
     }
 }
 
-/// `%41` and `+` as in the forms of browsers. What is no text afterwards is replaced.
+/// Decodes `%41` and `+` as in form encoding. Invalid UTF-8 is replaced.
 pub(crate) fn decode_percent(text: &str) -> String {
     let bytes = text.as_bytes();
     let mut decoded = Vec::with_capacity(bytes.len());
@@ -56,7 +56,7 @@ pub(crate) fn decode_percent(text: &str) -> String {
     String::from_utf8_lossy(&decoded).into_owned()
 }
 
-/// As `URLSearchParams` of a browser writes a value.
+/// Encodes like a browser's `URLSearchParams`.
 pub(crate) fn encode_percent(text: &str) -> String {
     let mut encoded = String::new();
     for byte in text.bytes() {

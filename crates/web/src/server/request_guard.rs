@@ -1,12 +1,12 @@
-//! Who may ask: a request that names this server, that no other site sends, with the token where data is
-//! asked for. Looked at before the path is.
+//! Authorises requests: the right host, no foreign origin, and the token for API paths. Checked
+//! before routing.
 
 use super::access_token::AccessToken;
 use super::request_reader::BrowserRequest;
 
 #[derive(Debug)]
 pub(crate) struct RequestGuard {
-    /// What `Host` may say.
+    /// Accepted values of `Host`.
     hosts: [String; 3],
     token: AccessToken,
 }
@@ -25,7 +25,7 @@ impl RequestGuard {
     }
 
     pub(crate) fn check(&self, request: &BrowserRequest) -> Result<(), GuardRefusal> {
-        // A name that was made to lead here (DNS rebinding) is still another name.
+        // DNS rebinding resolves a foreign name to this server, but `Host` still has that name.
         if !request.header("host").is_some_and(|host| self.is_own_host(host)) {
             return Err(FOREIGN_HOST);
         }
@@ -60,8 +60,8 @@ impl RequestGuard {
     }
 }
 
-/// The page itself, opened in a tab of its own by the file we handed to the browser. It holds nothing
-/// before its script has shown the token.
+/// The page itself, opened in a new tab by our redirect file. It contains no data before its script
+/// has sent the token.
 fn is_opened_page(request: &BrowserRequest) -> bool {
     request.method == "GET"
         && request.path() == "/"

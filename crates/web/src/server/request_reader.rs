@@ -1,4 +1,5 @@
-//! Bytes to one request. Anything unusual is refused with a status, and the connection is closed.
+//! Reads and parses one request. Anything unusual is refused with a status, and the connection is
+//! closed.
 
 use std::time::Duration;
 
@@ -16,7 +17,8 @@ pub(crate) struct BrowserRequest {
 }
 
 impl BrowserRequest {
-    /// The value of a header; `None` also if it was sent twice, so that no two readers can disagree.
+    /// The value of a header; `None` also if it occurs twice, since parsers disagree about which
+    /// one counts.
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         let mut all = self.headers.iter().filter(|(known, _)| known == name);
         match (all.next(), all.next()) {
@@ -46,15 +48,14 @@ impl BrowserRequest {
     }
 }
 
-/// Why there is no request.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum RequestReadError {
-    /// The client left, or was silent for too long.
+    /// The client disconnected, or was silent for too long.
     Gone,
     Refused(u16, &'static str),
 }
 
-/// Reads one request. `buffer` keeps what came too early, for the next one.
+/// Reads one request. `buffer` keeps surplus bytes for the next one.
 pub(crate) async fn read_browser_request(
     stream: &mut (impl AsyncRead + Unpin),
     buffer: &mut Vec<u8>,
@@ -63,7 +64,7 @@ pub(crate) async fn read_browser_request(
         let more = timeout(IDLE_TIMEOUT, read_more(stream, buffer)).await;
         more.map_err(|_| RequestReadError::Gone)??;
     }
-    // One limit for head and body together: a client that sends a byte now and then gains nothing.
+    // One time limit for head and body, so that sending single bytes slowly does not extend it.
     match timeout(ARRIVAL_TIMEOUT, read_whole(stream, buffer)).await {
         Ok(request) => request,
         Err(_) => Err(RequestReadError::Refused(408, "the request took too long to arrive")),
@@ -106,7 +107,7 @@ async fn read_whole(
     Ok(request)
 }
 
-/// The length of the head and the request without its body, if the head is complete.
+/// The length of the head and the request without its body; `None` if the head is incomplete.
 fn parse_request_head(buffer: &[u8]) -> Result<Option<(usize, BrowserRequest)>, RequestReadError> {
     let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
     let mut parsed = httparse::Request::new(&mut headers);
@@ -149,7 +150,7 @@ const HEAD_BYTES_MAX: usize = 16 << 10;
 const HEADERS_MAX: usize = 64;
 const BODY_BYTES_MAX: usize = 1 << 20;
 const READ_BYTES: usize = 8 << 10;
-/// A connection may rest this long between requests.
+/// Time limit for an idle connection between requests.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
-/// A request that has begun must be whole within this time.
+/// Time limit for a whole request after its first byte.
 const ARRIVAL_TIMEOUT: Duration = Duration::from_secs(10);

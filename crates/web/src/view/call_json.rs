@@ -1,4 +1,4 @@
-//! A call: what was asked for, how it was decided, and what came of it.
+//! A tool call: its input, how permission was decided, and its result.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -13,11 +13,11 @@ use super::items::{media_to_json, merge, text_to_json};
 use super::ruling_source::RuleSources;
 use crate::viewer::{FoundSession, Viewer};
 
-/// What is known around the calls of a session.
+/// Session data needed to describe its calls.
 pub(crate) struct CallContext<'a> {
     session: &'a str,
     is_running: bool,
-    /// Calls with snapshots around them that differ.
+    /// Calls whose snapshots before and after differ.
     changing: BTreeSet<String>,
     sources: RuleSources<'a>,
 }
@@ -110,8 +110,8 @@ pub(crate) fn summarize_call(call: &TracedCall) -> String {
     summarize_tool_call(&whole, TITLE_CHARS_MAX)
 }
 
-/// What was really done about it comes first; the words and the rule are those of a second look at the
-/// rules of that time.
+/// The decision is what really happened; reason and rule come from evaluating the rules of that
+/// time again.
 fn ruling_to_json(call: &TracedCall, context: &CallContext<'_>) -> Value {
     let decision = match (&call.denied, &call.asked) {
         (_, Some(_)) => "ask",

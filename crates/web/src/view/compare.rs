@@ -1,4 +1,4 @@
-//! Two sessions side by side: a fork and its origin, two models on one task.
+//! Compares two sessions, such as a fork and its origin, or two models on one task.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ pub(super) fn answer_compare(
     let (trace_a, trace_b) = (viewer.traces.open(&one.journal)?, viewer.traces.open(&two.journal)?);
     trace_a.wait_for_end()?;
     trace_b.wait_for_end()?;
-    // One after the other, so that comparing a session with itself does not wait for itself.
+    // One lock after the other, because comparing a session with itself would deadlock.
     let keys = trace_a.read(|trace| trace.items.iter().map(item_key).collect::<Vec<_>>());
     let shared = trace_b.read(|trace| count_shared(&keys, trace));
     let rows: Vec<Value> = ROWS
@@ -41,7 +41,7 @@ fn count_shared(keys: &[String], trace: &SessionTrace) -> usize {
     keys.iter().zip(&trace.items).take_while(|(key, item)| **key == item_key(item)).count()
 }
 
-/// What makes two items the same, whenever they happened.
+/// A key that is equal for items with the same content, whatever their time.
 fn item_key(item: &TraceItem) -> String {
     match &item.detail {
         TraceDetail::Prompt { text, .. } => format!("prompt {}", text.text),
@@ -77,7 +77,7 @@ fn compare_files(viewer: &Viewer, one: &FoundSession, two: &FoundSession) -> Vec
     files.into_iter().map(|(path, [a, b])| json!({"path": path, "a": a, "b": b})).collect()
 }
 
-/// What is compared: its name, where it stands in an overview, and what it is counted in.
+/// The compared rows: name, JSON pointer into the overview, and unit.
 const ROWS: [(&str, &str, &str); 13] = [
     ("state", "/session/state", "text"),
     ("outcome", "/session/outcome", "text"),

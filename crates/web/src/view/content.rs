@@ -1,4 +1,4 @@
-//! The whole of a text that was cut, or an image.
+//! The full text of a record that was cut, or an image.
 
 use serde_json::{Value, json};
 use windlass_journal::session_trace::record_content::read_record_content;
@@ -34,7 +34,7 @@ pub(super) fn answer_content(
     Ok(answer)
 }
 
-/// Only what a browser shows without running anything has its bytes sent.
+/// Sends the data only of types that a browser displays without running code.
 fn media_to_json(media: &MediaContent) -> Value {
     let is_shown = SHOWN_TYPES.contains(&&*media.media_type);
     json!({

@@ -1,4 +1,4 @@
-//! What filled the window, what left it, and what each request cost.
+//! What filled the context window, what was removed from it, and what each request cost.
 
 use std::collections::BTreeMap;
 
@@ -215,7 +215,7 @@ impl MoneySums {
     }
 }
 
-/// What was paid, by what people ask for.
+/// Costs by turn, agent and model.
 #[derive(Default)]
 struct ViewedSessionMoney {
     turns: BTreeMap<(u32, u32), MoneySums>,

@@ -1,4 +1,4 @@
-//! What changed in files: of a call, a turn, or the whole session; as hunks.
+//! File changes of a call, a turn, or the whole session, as hunks.
 
 use serde_json::{Value, json};
 use windlass_assembly::report::diff::diff_journal;
@@ -56,7 +56,7 @@ pub(super) fn answer_diff(
     }))
 }
 
-/// Calls that ran, and the file each of them names.
+/// Calls that changed files, each with the file its input names.
 fn find_writers(
     viewer: &Viewer,
     session: &FoundSession,
@@ -93,7 +93,7 @@ fn file_to_json(file: &Value, name: &str, writers: &[(String, String)]) -> Value
     })
 }
 
-/// The hunks of a unified diff, at most so many lines. Says whether some were left out.
+/// Parses the hunks of a unified diff, up to `lines_max` lines. Returns whether any were left out.
 pub(super) fn parse_hunks(diff: &str, lines_max: usize) -> (Vec<Value>, bool) {
     let mut hunks: Vec<Value> = Vec::new();
     let mut lines: Vec<Value> = Vec::new();
@@ -127,7 +127,7 @@ pub(super) fn parse_hunks(diff: &str, lines_max: usize) -> (Vec<Value>, bool) {
     (hunks, is_cut)
 }
 
-/// `@@ -1,3 +1,4 @@`
+/// The start lines of a hunk header such as `@@ -1,3 +1,4 @@`.
 fn parse_hunk_head(line: &str) -> Option<(u64, u64)> {
     let (old, rest) = line.strip_prefix("@@ -")?.split_once(" +")?;
     let (new, _) = rest.split_once(" @@")?;

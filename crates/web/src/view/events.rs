@@ -1,4 +1,4 @@
-//! What changes, as it changes: the list, and the session that is looked at.
+//! Server-sent events for changes of the session list and of the session that is shown.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep};
 use crate::server::query::QueryParameters;
 use crate::viewer::{ViewFailure, Viewer};
 
-/// Starts a stream of events. It ends when its reader is gone.
+/// Starts a stream of events. It ends when the receiver is dropped.
 pub(crate) fn follow(
     viewer: &Arc<Viewer>,
     query: &QueryParameters,
@@ -35,14 +35,14 @@ pub(crate) fn follow(
 struct ChangeFollower {
     viewer: Arc<Viewer>,
     session: Option<String>,
-    /// The number of the event sent last.
+    /// Number of the last event sent.
     number: u64,
     version: Option<u64>,
     seen: Option<SessionSight>,
     acts: u64,
 }
 
-/// What is compared of a session.
+/// The state of a session that is compared between polls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct SessionSight {
     items: usize,
@@ -72,7 +72,7 @@ impl ChangeFollower {
         }
     }
 
-    /// Looks once, beside the event loop; a look that fails is one without news.
+    /// Polls once on a blocking thread; a failed poll yields no events.
     async fn look(&mut self) -> String {
         let (viewer, session) = (Arc::clone(&self.viewer), self.session.clone());
         let looked = tokio::task::spawn_blocking(move || {

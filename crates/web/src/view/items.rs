@@ -1,4 +1,4 @@
-//! What happened, item by item.
+//! The items of a session, in windows.
 
 use serde_json::{Map, Value, json};
 use windlass_assembly::report::why::{
@@ -15,7 +15,7 @@ use crate::markdown_nodes::parse_markdown_nodes;
 use crate::server::query::QueryParameters;
 use crate::viewer::{FoundSession, ViewFailure, Viewer};
 
-/// Items in one answer.
+/// Limit on items in one response.
 pub(crate) const ITEMS_WINDOW: usize = 200;
 
 pub(super) fn answer_items(
@@ -27,7 +27,7 @@ pub(super) fn answer_items(
     let from: i64 = query.number("from")?.unwrap_or(0);
     match usize::try_from(from) {
         Ok(from) => trace.wait_for_items(from.saturating_add(ITEMS_WINDOW))?,
-        // Counted from the end, which must be known.
+        // Negative: counted from the end, so the trace must be complete.
         Err(_) => trace.wait_for_end()?,
     }
     let context = CallContext::new(viewer, session);
@@ -205,7 +205,7 @@ pub(super) fn media_to_json(media: &TracedMedia) -> Value {
     })
 }
 
-/// The fields of both.
+/// Merges the fields of two objects; those of `other` win.
 pub(super) fn merge(one: Value, other: Value) -> Value {
     match (one, other) {
         (Value::Object(mut one), Value::Object(other)) => {

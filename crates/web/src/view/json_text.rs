@@ -1,6 +1,7 @@
-//! JSON as text, without taking it apart: what is shown is what is sent, in the order in which it is sent.
+//! Works on JSON as text, without parsing it, so that the bytes and their order are shown as they
+//! are sent.
 
-/// The same JSON over several lines. What is no JSON comes out as it is, more or less.
+/// Indents JSON over several lines. Invalid JSON comes out more or less unchanged.
 pub(super) fn indent_json(json: &str) -> String {
     let mut text = String::with_capacity(json.len() + json.len() / 4);
     let mut depth = 0_usize;
@@ -45,7 +46,7 @@ fn break_line(text: &mut String, depth: usize) {
     text.extend(std::iter::repeat_n("  ", depth.min(DEPTH_SHOWN_MAX)));
 }
 
-/// Are these characters part of a string?
+/// Tracks whether characters are inside a string.
 #[derive(Default)]
 struct JsonWalk {
     is_in_string: bool,
@@ -53,7 +54,7 @@ struct JsonWalk {
 }
 
 impl JsonWalk {
-    /// Takes the next character; true if it stands outside of every string.
+    /// Takes the next character; true if it is outside of all strings.
     fn step(&mut self, c: char) -> bool {
         if !self.is_in_string {
             self.is_in_string = c == '"';
@@ -69,7 +70,7 @@ impl JsonWalk {
     }
 }
 
-/// What stands at this byte, as a path: `messages[3].content[0].text`.
+/// The path of the value at a byte offset, such as `messages[3].content[0].text`.
 pub(super) fn find_json_path(json: &str, at: usize) -> String {
     let mut steps: Vec<JsonStep> = Vec::new();
     let mut walk = JsonWalk::default();
@@ -116,18 +117,18 @@ pub(super) fn find_json_path(json: &str, at: usize) -> String {
 }
 
 enum JsonStep {
-    /// The name, once it was read.
+    /// The field's name, once it was read.
     Field(Option<String>),
     Place(usize),
 }
 
-/// How many bytes two texts have in common at their beginning, and where they part.
+/// The length of the common prefix in bytes, and the path of the first difference.
 pub(super) fn compare_json(one: &str, two: &str) -> (usize, Option<String>) {
     let same = one.bytes().zip(two.bytes()).take_while(|(a, b)| a == b).count();
     if same == one.len() && same == two.len() {
         return (same, None);
     }
-    // Where one list ends and the other goes on, the place is in the longer one.
+    // Where one list ends and the other continues, the difference is in the longer one.
     let goes_on = |text: &str| text.as_bytes().get(same) == Some(&b',');
     let longer = if goes_on(two) { two } else { one };
     (same, Some(find_json_path(longer, same)))

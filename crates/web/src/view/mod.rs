@@ -1,4 +1,4 @@
-//! Answers to the page, one file for each: see `API.md`. All of them read and block.
+//! The API's responses, one file for each: see `API.md`. All functions read files and block.
 
 pub(crate) mod call_json;
 mod compare;
@@ -28,7 +28,7 @@ pub(crate) use items::ITEMS_WINDOW;
 pub(crate) use reasons::REASONS_WINDOW;
 pub(crate) use ruling_source::ProjectSettingsCache;
 
-/// The answer to a path below `/api/`.
+/// The response for a path below `/api/`.
 pub(crate) fn answer(
     viewer: &Viewer,
     path: &[&str],
@@ -77,7 +77,7 @@ fn describe_program(viewer: &Viewer) -> Value {
     })
 }
 
-/// From where to where, of so many.
+/// The window that `from` and `to` select, with at most `most` of `total` entries.
 pub(crate) fn read_window(
     query: &QueryParameters,
     total: usize,

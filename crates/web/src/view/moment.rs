@@ -1,4 +1,4 @@
-//! The time machine: the state after a record, and whether a replay comes out the same.
+//! The state of a session after a given record, and whether a replay gives the same decisions.
 
 use std::time::Instant;
 
@@ -62,7 +62,7 @@ fn moment_to_json(moment: &SessionMoment, last: u64, place: Value) -> Value {
     merge(own, place)
 }
 
-/// Money as the page writes it elsewhere.
+/// Formats amounts of money like the page does.
 fn fact_to_json((name, value): &(&'static str, String)) -> Value {
     match (*name, value.parse()) {
         ("spent" | "set aside", Ok(micro)) => json!([name, format_money(micro)]),
@@ -70,7 +70,7 @@ fn fact_to_json((name, value): &(&'static str, String)) -> Value {
     }
 }
 
-/// Millionths of a dollar, with more digits the smaller the sum is: see `format.js`.
+/// Millionths of a dollar, with more digits for smaller sums: see `format.js`.
 fn format_money(micro: u64) -> String {
     let dollars = micro as f64 / 1e6;
     match micro {

@@ -1,4 +1,4 @@
-//! A session as a whole: its runs, where its time and money went, and its agents.
+//! The overview of a session: its runs, time, costs and agents.
 
 use std::sync::Arc;
 
@@ -43,7 +43,7 @@ pub(super) fn answer_overview(
     }))
 }
 
-/// The row of the session, with what its trace says so far; that of an agent is made of its own journal.
+/// The session's row, completed from its trace so far; an agent's row comes from its own journal.
 fn session_row(session: &FoundSession, trace: &SharedTrace) -> Value {
     let mut row = session.row.clone();
     if session.parent.is_some() {
@@ -59,7 +59,7 @@ fn session_row(session: &FoundSession, trace: &SharedTrace) -> Value {
     row_to_json(&row)
 }
 
-/// What a look through the whole journal would find, as far as it was read.
+/// The facts of the journal as far as it is traced.
 fn collect_facts(trace: &SessionTrace) -> SessionFacts {
     let mut facts = SessionFacts::default();
     for (_, bill) in &trace.bills {
@@ -105,10 +105,9 @@ fn running_millis(trace: &SessionTrace) -> u64 {
     trace.runs.iter().map(run).sum()
 }
 
-/// Sums over a session.
 pub(super) fn totals_to_json(trace: &SessionTrace, is_running: bool) -> Value {
     let times = SpentTime::measure(trace);
-    // What sub-agents spent is part of what the session cost.
+    // Includes the costs of sub-agents.
     let mut nested = 0;
     let (mut calls, mut failed, mut denied, mut retries, mut compactions) = (0, 0, 0, 0, 0);
     for item in &trace.items {
@@ -166,7 +165,7 @@ pub(super) fn totals_to_json(trace: &SessionTrace, is_running: bool) -> Value {
     )
 }
 
-/// The agents that calls of this session started, and theirs.
+/// The agents of this session, with their own agents up to `levels` deep.
 fn list_agents(
     viewer: &Viewer,
     session: &FoundSession,

@@ -1,4 +1,5 @@
-//! Why: what made the loop go on, recover, shrink, switch, refuse or stop.
+//! Why the loop continued, recovered, shrank the context, switched models, refused a call or
+//! stopped.
 
 use serde_json::{Value, json};
 use windlass_assembly::report::why::{
@@ -12,7 +13,7 @@ use super::ruling_source::RuleSources;
 use crate::server::query::QueryParameters;
 use crate::viewer::{FoundSession, ViewFailure, Viewer};
 
-/// Reasons in one answer.
+/// Limit on reasons in one response.
 pub(crate) const REASONS_WINDOW: usize = 200;
 
 pub(super) fn answer_reasons(

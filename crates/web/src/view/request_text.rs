@@ -1,4 +1,4 @@
-//! A request as text: in the one form that every wire is made from, or as the bytes of a wire.
+//! A request as text: in the engine's form, or in the bytes of a wire format.
 
 use serde_json::{Value, json};
 use windlass_assembly::model_selection::find_model_wire;
@@ -9,12 +9,12 @@ use windlass_vocabulary::{ModelRequest, ToolSpec, WireFormat};
 use crate::server::query::QueryParameters;
 use crate::viewer::ViewFailure;
 
-/// What is wanted of a request.
+/// The form in which to show a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RequestForm {
-    /// As the engine made it.
+    /// The provider-independent request that the engine built.
     Engine,
-    /// As the dialect of a wire writes it: of this one, or of the one configured for its model.
+    /// Encoded for a wire: the given one, or the one configured for its model.
     Wire(Option<WireFormat>),
 }
 
@@ -36,11 +36,10 @@ impl RequestForm {
     }
 }
 
-/// One request, as it is shown.
 pub(super) struct RequestText {
-    /// As it is sent, on one line.
+    /// The JSON as it is sent, on one line.
     pub(super) json: String,
-    /// What else is said of it: on which wire, under which address, with what left out.
+    /// Metadata such as the wire, the URL path, and what the encoding left out.
     pub(super) about: Value,
 }
 
@@ -56,12 +55,12 @@ impl RequestText {
     }
 }
 
-/// The body and the address; never a header that proves who asks.
+/// The body, path and extra headers, never the credential.
 fn render_wire_form(
     request: &ModelRequest,
     wanted: Option<WireFormat>,
 ) -> Result<RequestText, ViewFailure> {
-    // A model of another day may be configured nowhere.
+    // The session's model may no longer be configured.
     let configured = find_model_wire(request.model.as_str(), &process_environment).ok();
     let known = configured.as_ref().map(|configured| configured.wire);
     let wire = wanted.or(known).unwrap_or(WireFormat::AnthropicMessages);
@@ -82,8 +81,8 @@ fn render_wire_form(
     Ok(RequestText { json: String::from_utf8_lossy(&encoded.body).into_owned(), about })
 }
 
-/// In the order in which a provider reads it, so that what is the same at the beginning is what a cache
-/// can hold.
+/// In the order in which a provider reads it, so that the common prefix of two requests is what a
+/// cache can hold.
 fn render_engine_form(request: &ModelRequest) -> String {
     let tool = |tool: &ToolSpec| {
         let schema = serde_json::from_str::<Value>(tool.input_schema.as_str()).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The requests of a session, and how one differs from another.
+//! Lists the requests of a session, shows one, and compares two.
 
 use serde_json::{Value, json};
 use windlass_assembly::session::rewind_point::fallback_settings;
@@ -117,7 +117,7 @@ fn load_requests(
     Ok(read_requests(&session.journal, &fallback_settings(), wanted)?)
 }
 
-/// A cache holds what is the same at the beginning, as the provider reads it: tools, system, messages.
+/// A prompt cache holds a common prefix in the order of the provider: tools, system, messages.
 fn describe_difference(first: Option<&str>, shared: usize, one: &str) -> String {
     let Some(first) = first else { return "Both are the same, byte for byte.".to_owned() };
     let percent = shared.saturating_mul(100) / one.len().max(1);
@@ -131,7 +131,7 @@ fn describe_difference(first: Option<&str>, shared: usize, one: &str) -> String 
     }
 }
 
-/// What the messages are called in the forms of a request.
+/// JSON paths of the messages in the forms of a request.
 const MESSAGE_LISTS: [&str; 3] = ["messages[", "input[", "contents["];
 const REQUEST_BYTES_MAX: usize = 4 << 20;
 const DIFF_LINES_MAX: usize = 4_000;

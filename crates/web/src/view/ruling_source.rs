@@ -1,4 +1,4 @@
-//! Where a permission rule stands: file and line, in the settings that a project has now.
+//! Finds a permission rule's file and line in the project's current settings.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,7 +9,7 @@ use windlass_host::environment::process_environment;
 
 use crate::viewer::Viewer;
 
-/// The settings of the projects that were looked at.
+/// Cached settings of the projects shown so far.
 #[derive(Default)]
 pub(crate) struct ProjectSettingsCache(Mutex<Vec<(String, Option<Arc<SettingsLayers>>)>>);
 
@@ -44,7 +44,7 @@ impl<'a> RuleSources<'a> {
         Self { cache: &viewer.project_settings, project }
     }
 
-    /// `file:line`, if the rule still stands there.
+    /// `file:line`, if the rule still exists.
     pub(crate) fn find(&self, rule: &str) -> Option<String> {
         let layers = self.cache.load(self.project?)?;
         layers.loaded.rule_origin(rule).map(str::to_owned)
@@ -53,7 +53,7 @@ impl<'a> RuleSources<'a> {
 
 const PROJECTS_MAX: usize = 64;
 
-/// Where a rule stands is told also if the project is not trusted now: nothing is decided by it.
+/// Includes the settings of untrusted projects: they are only shown, not used for decisions.
 fn shown_settings() -> SettingsOptions {
     SettingsOptions { trust_project: true, ..SettingsOptions::default() }
 }

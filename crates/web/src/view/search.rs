@@ -1,4 +1,4 @@
-//! Full text over all sessions, or one.
+//! Full text search over all sessions, or within one.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -35,7 +35,7 @@ pub(super) fn answer_search(
         if !filter.accepts(row) {
             continue;
         }
-        // A journal that cannot be read says nothing.
+        // Unreadable journals are skipped.
         let Ok(found) = search_places(journal, &row.summary, &wanted, PLACES_MAX, deadline) else {
             continue;
         };
@@ -103,7 +103,7 @@ pub(super) fn answer_locate(
     }))
 }
 
-/// Items by the records that their texts come from.
+/// Items by the records their texts come from.
 fn index_items(trace: &SessionTrace) -> HashMap<u64, usize> {
     let mut items = HashMap::new();
     for (n, item) in trace.items.iter().enumerate() {

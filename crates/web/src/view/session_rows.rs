@@ -12,7 +12,7 @@ pub(super) fn answer_list(viewer: &Viewer, query: &QueryParameters) -> Result<Va
     let filter = RowFilter::new(query);
     let mut matching: Vec<&ListedSessionRow> =
         listing.rows.iter().map(|(row, _)| row).filter(|row| filter.accepts(row)).collect();
-    // What waits for the user comes first.
+    // Sessions that wait for the user come first.
     matching.sort_by_key(|row| row.state != "waiting");
     let from: usize = query.number("from")?.unwrap_or(0);
     let limit: usize = query.number("limit")?.unwrap_or(ROWS_DEFAULT);
@@ -39,7 +39,7 @@ pub(super) fn answer_list(viewer: &Viewer, query: &QueryParameters) -> Result<Va
     }))
 }
 
-/// What a list is narrowed by.
+/// Filters of the list.
 pub(super) struct RowFilter {
     words: Option<String>,
     states: Vec<String>,
@@ -64,7 +64,7 @@ impl RowFilter {
         }
     }
 
-    /// The part of a search that narrows the sessions, not the places in them.
+    /// Keeps the filters for sessions; the others of a search apply to places within them.
     pub(super) fn for_search(query: &QueryParameters) -> Self {
         Self { words: None, outcomes: Vec::new(), tool: None, file: None, ..Self::new(query) }
     }

@@ -1,4 +1,5 @@
-//! What took time in a session: requests, calls, questions and pauses, once for the sums and for the lanes.
+//! Spans of requests, calls, questions and pauses in a session, used for both the sums and the
+//! lanes.
 
 use serde_json::{Value, json};
 use windlass_journal::session_trace::{
@@ -7,10 +8,10 @@ use windlass_journal::session_trace::{
 
 pub(super) struct TimedSpan<'a> {
     pub(super) start: u64,
-    /// Unknown while it goes on.
+    /// `None` while it is in progress.
     pub(super) end: Option<u64>,
     pub(super) seq: u64,
-    /// The item that shows it.
+    /// Index of its item.
     pub(super) n: usize,
     pub(super) subject: TimedSubject<'a>,
 }
@@ -20,11 +21,11 @@ pub(super) enum TimedSubject<'a> {
     Call(&'a TracedCall, &'a TraceItem),
     /// The user was asked about a call.
     Question(&'a TracedCall),
-    /// Before another attempt.
+    /// The wait before a retry, with the number of the attempt.
     Pause(u8),
 }
 
-/// Requests first, then everything else in order.
+/// Lists requests first, then the other spans in order.
 pub(super) fn list_timed_spans(trace: &SessionTrace) -> impl Iterator<Item = TimedSpan<'_>> {
     let requests = trace.requests.iter().map(|request| TimedSpan {
         start: request.place.at,
@@ -71,7 +72,7 @@ fn spans_of_item(n: usize, item: &TraceItem) -> [Option<TimedSpan<'_>>; 2] {
     }
 }
 
-/// Where the time went.
+/// Milliseconds by kind.
 #[derive(Default)]
 pub(super) struct SpentTime {
     pub(super) model: u64,

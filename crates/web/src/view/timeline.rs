@@ -1,4 +1,4 @@
-//! Where the time went: a lane for each model, tool, question and pause, for the session and its agents.
+//! The timeline: a lane per model, tool, question and pause, for the session and its agents.
 
 use serde_json::{Value, json};
 use windlass_journal::session_trace::{SessionTrace, TraceDetail};
@@ -95,7 +95,7 @@ impl TimelineBuilder {
         }
     }
 
-    /// The lane of this name, which may be new.
+    /// The index of this lane, which is added if it is new.
     fn find_lane(&mut self, kind: &'static str, label: &str, agent: Option<&str>) -> usize {
         let lane = TimelineLane { kind, label: label.to_owned(), agent: agent.map(str::to_owned) };
         self.lanes.iter().position(|own| *own == lane).unwrap_or_else(|| {

@@ -1,5 +1,5 @@
-//! What the viewer knows of sessions: which there are, and what happened in those that were looked at.
-//! Everything here blocks; the router calls it beside the event loop.
+//! The viewer's state: the list of sessions, and traces of those shown. Everything blocks; the
+//! router calls it on blocking threads.
 
 pub(crate) mod run;
 mod session_directory;
@@ -24,34 +24,32 @@ use crate::view::ProjectSettingsCache;
 pub(crate) use session_directory::{ListedSessionRow, SessionDirectoryCache};
 pub(crate) use trace_cache::{SharedTrace, TraceCache};
 
-/// Where the viewer looks, and what it remembers.
 pub(crate) struct Viewer {
     pub(crate) assets: Option<PathBuf>,
     pub(crate) can_act: bool,
-    /// The session that was named at the start.
+    /// The session named on the command line.
     pub(crate) first_session: Option<String>,
     pub(crate) sessions: SessionDirectoryCache,
     pub(crate) traces: TraceCache,
     pub(crate) project_settings: ProjectSettingsCache,
     pub(crate) open_sessions: OpenSessions,
-    /// Streams of events that may be open.
+    /// Limits concurrent event streams.
     pub(crate) event_streams: Arc<Semaphore>,
     work: Arc<Semaphore>,
 }
 
-/// A session that was found by its id.
 #[derive(Clone, Debug)]
 pub(crate) struct FoundSession {
     pub(crate) id: String,
     pub(crate) journal: PathBuf,
-    /// The row of the session itself, or of the one it belongs to.
+    /// The row of the session, or of the top-level session it belongs to.
     pub(crate) row: ListedSessionRow,
-    /// The session and the agent within it, if it is a sub-agent's.
+    /// The parent session and the agent's name, for a sub-agent.
     pub(crate) parent: Option<(String, String)>,
 }
 
 impl Viewer {
-    /// `acting`: how sessions are opened to take part in them; `None` only looks.
+    /// `acting`: options to open sessions with; `None` for a read-only viewer.
     pub(crate) fn open(
         assets: Option<PathBuf>,
         acting: Option<RunOptions>,
@@ -85,7 +83,7 @@ impl Viewer {
         }
     }
 
-    /// Answers beside the event loop, a few at a time.
+    /// Computes a response on a blocking thread, limited to a few at a time.
     pub(crate) async fn answer(
         self: &Arc<Self>,
         path: Vec<String>,
@@ -103,8 +101,8 @@ impl Viewer {
         .await
     }
 
-    /// Looks something up beside the event loop, which serves others meanwhile. As many at once as there
-    /// are connections; the connection's limit bounds the wait.
+    /// Runs a lookup on a blocking thread. Up to one per connection; the connection's timeout
+    /// bounds the wait.
     pub(crate) async fn run_beside<T: Send + 'static>(
         self: &Arc<Self>,
         look: impl FnOnce(&Self) -> Result<T, ViewFailure> + Send + 'static,
@@ -116,8 +114,8 @@ impl Viewer {
         })
     }
 
-    /// The session with this id, or the sub-agent `session~agent`. The disk is asked what there is; the id
-    /// is only compared.
+    /// The session with this id, or the sub-agent `session~agent`. The id is only compared with
+    /// what is on disk and never used as a path.
     pub(crate) fn find(&self, id: &str) -> Result<FoundSession, ViewFailure> {
         let missing = || ViewFailure::not_found("there is no session with this id");
         let (session, agents) = match id.split_once('~') {
@@ -142,7 +140,7 @@ impl Viewer {
     }
 }
 
-/// The journals of the agents that a session started: their names and files.
+/// Names and journals of the agents that a session started.
 pub(crate) fn list_agent_journals(journal: &Path) -> Vec<(String, PathBuf)> {
     let entries = std::fs::read_dir(journal.with_extension("agents"));
     let mut found: Vec<(String, PathBuf)> = entries
@@ -153,7 +151,7 @@ pub(crate) fn list_agent_journals(journal: &Path) -> Vec<(String, PathBuf)> {
         .filter_map(|entry| {
             let name = entry.file_name().into_string().ok()?;
             let name = name.strip_suffix(".jsonl")?;
-            // A later file of a journal has one more dot.
+            // Later segments of a journal have another dot in their name.
             (!name.contains('.')).then(|| (name.to_owned(), entry.path()))
         })
         .collect();
@@ -166,7 +164,7 @@ pub(crate) fn now_millis() -> u64 {
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Why there is no answer.
+/// An error response.
 #[derive(Clone, Debug)]
 pub(crate) struct ViewFailure {
     status: u16,
@@ -212,7 +210,7 @@ impl From<CommandError> for ViewFailure {
     }
 }
 
-/// A parameter that is not what it should be.
+/// An invalid query parameter.
 impl From<String> for ViewFailure {
     fn from(words: String) -> Self {
         Self::bad_request(&words)
@@ -223,5 +221,5 @@ const ANSWERS_AT_ONCE: usize = 8;
 const EVENT_STREAMS_MAX: usize = 16;
 const WORK_WAIT: Duration = Duration::from_secs(30);
 const AGENTS_MAX: usize = 1_000;
-/// Sessions nest less deeply than this.
+/// Limit on the nesting of agents in an id.
 const AGENT_DEPTH_MAX: usize = 16;

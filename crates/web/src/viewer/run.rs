@@ -1,4 +1,5 @@
-//! `windlass view`: opens the socket, prints the address, opens the browser, serves until told to end.
+//! `windlass view`: binds the socket, prints the address, opens the browser, and serves until a
+//! signal.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -18,7 +19,6 @@ use crate::server::access_token::AccessToken;
 use crate::server::request_guard::RequestGuard;
 use crate::server::{BrowserServer, bind_loopback};
 
-/// What was asked for on the command line.
 #[derive(Clone, Debug)]
 pub struct ViewOptions {
     /// The session to show first, by id or name.
@@ -26,7 +26,7 @@ pub struct ViewOptions {
     /// 0 lets the system choose.
     pub port: u16,
     pub opens_browser: bool,
-    /// How sessions are opened to take part in them; `None` only looks.
+    /// Options to open sessions with; `None` for a read-only viewer.
     pub acting: Option<RunOptions>,
     /// Reads the page from this folder, for work on it.
     pub assets: Option<PathBuf>,
@@ -61,7 +61,7 @@ pub async fn run_viewer(
     let redirect = if opens_browser { open_browser(&address) } else { None };
     let exit = tokio::select! {
         () = server.run() => Exit::SUCCESS,
-        // Ending it is what the signal is for.
+        // A signal is the normal way to end the viewer.
         _ = signals.next() => Exit::SUCCESS,
     };
     drop(redirect);
@@ -69,10 +69,10 @@ pub async fn run_viewer(
     Ok(exit)
 }
 
-/// Only to the terminal or the program that started us: the token is in it.
+/// The address goes to stdout only, because it contains the token.
 fn print_address(address: &str) {
     let mut out = std::io::stdout();
-    // A closed output is no reason to stop: the browser may open all the same.
+    // Continues if stdout is closed: the browser may still open.
     let _ = writeln!(out, "{address}").and_then(|()| out.flush());
     let _ = writeln!(
         std::io::stderr(),
@@ -87,7 +87,7 @@ fn open_browser(address: &str) -> Option<RedirectFile> {
     let opened = redirect.and_then(|redirect| redirect.open().map(|child| (redirect, child)));
     match opened {
         Ok((redirect, mut child)) => {
-            // Waited for elsewhere, so that no dead process is left behind.
+            // Waits for the child on another thread, so that it does not remain as a zombie.
             std::thread::spawn(move || child.wait());
             Some(redirect)
         }

@@ -1,5 +1,5 @@
-//! The list of sessions, with what it can be narrowed by. The list itself is quick; what needs a look
-//! through whole journals is found out in the background and remembered while a file stays as it is.
+//! The list of sessions with the facts it can be filtered by. Listing is fast; facts that need
+//! whole journals are collected in the background and cached until the file changes.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ pub(crate) struct ListedSessionRow {
     /// `waiting`, `running`, `done`, `failed` or `interrupted`.
     pub(crate) state: &'static str,
     pub(crate) outcome: Option<&'static str>,
-    /// What the journal says as a whole; `None` until it was looked through.
+    /// Facts from the whole journal; `None` until it was scanned.
     pub(crate) facts: Option<Arc<SessionFacts>>,
     pub(crate) agents: usize,
 }
@@ -35,13 +35,13 @@ pub(crate) struct SessionDirectoryCache {
 #[derive(Debug, Default)]
 pub(crate) struct SessionListing {
     pub(crate) rows: Vec<(ListedSessionRow, PathBuf)>,
-    /// Another number means that something changed.
+    /// Differs when something in the list has changed.
     pub(crate) version: u64,
 }
 
 #[derive(Default)]
 struct FactsMemory {
-    /// By journal: how long it was then, and what was found.
+    /// By journal: its size and update time when scanned, and the facts.
     known: HashMap<PathBuf, (u64, u64, Arc<SessionFacts>)>,
     is_scanning: bool,
 }
@@ -51,7 +51,7 @@ impl SessionDirectoryCache {
         Self { catalogue, listed: Mutex::new(None), facts: Arc::default() }
     }
 
-    /// The sessions, newest first; not older than a moment.
+    /// The sessions, newest first; at most `LISTING_AGE_MAX` old.
     pub(crate) fn list(&self) -> Result<Arc<SessionListing>, ViewFailure> {
         let mut listed = lock(&self.listed);
         if let Some((at, listing)) = listed.as_ref()
@@ -69,7 +69,7 @@ impl SessionDirectoryCache {
             let sum = row.summary.id.bytes().fold(sum, |sum, byte| mix(sum, u64::from(byte)));
             numbers.into_iter().fold(sum, mix)
         });
-        // A number that JavaScript can hold.
+        // Limited to 53 bits, which JavaScript numbers represent exactly.
         let listing = Arc::new(SessionListing { rows, version: version & ((1 << 53) - 1) });
         *listed = Some((Instant::now(), Arc::clone(&listing)));
         drop(listed);
@@ -100,7 +100,7 @@ impl SessionDirectoryCache {
         (ListedSessionRow { summary, state, outcome, facts, agents }, path)
     }
 
-    /// Looks through journals that are new or have changed, one after another, beside everything else.
+    /// Scans new and changed journals one after another on a background thread.
     fn scan_facts(&self, listing: &Arc<SessionListing>) {
         let mut memory = lock(&self.facts);
         let is_stale = |(row, path): &&(ListedSessionRow, PathBuf)| {
@@ -121,7 +121,7 @@ impl SessionDirectoryCache {
         let facts = Arc::clone(&self.facts);
         let scan = move || {
             for (path, size, updated) in stale {
-                // One that cannot be read is not tried again until it changes.
+                // An unreadable journal is not scanned again until it changes.
                 let found = Arc::new(scan_journal(&path));
                 lock(&facts).known.insert(path, (size, updated, found));
             }
@@ -138,7 +138,7 @@ fn scan_journal(path: &Path) -> SessionFacts {
     read_session_facts(path).unwrap_or_default()
 }
 
-/// A run that was refused before anything was said leaves nothing to show.
+/// A run refused before the first message leaves nothing to show.
 fn has_content(listed: &ListedSession) -> bool {
     !listed.summary.prompt.is_empty() || listed.summary.messages > 0
 }
@@ -152,5 +152,5 @@ fn mix(sum: u64, number: u64) -> u64 {
 }
 
 const FNV_START: u64 = 0xcbf2_9ce4_8422_2325;
-/// Younger lists are used again.
+/// A list younger than this is reused.
 const LISTING_AGE_MAX: Duration = Duration::from_millis(400);

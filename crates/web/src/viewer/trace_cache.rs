@@ -1,6 +1,6 @@
-//! What happened in the sessions that were looked at last. A journal that has grown is traced on from
-//! where it ended; one that changed otherwise is traced again, and the trace before it is shown until the
-//! new one is whole.
+//! Caches the traces of the sessions shown last. If a journal has grown, tracing continues where it
+//! ended; if it changed otherwise, it is traced again, and the previous trace is shown until the
+//! new one is complete.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -15,13 +15,13 @@ use windlass_journal::{find_journal_files, is_being_written};
 use super::ViewFailure;
 use super::session_directory::lock;
 
-/// A trace that is being made, or is whole.
+/// A trace that is complete or in progress.
 #[derive(Clone)]
 pub(crate) struct SharedTrace {
     trace: Arc<Mutex<SessionTrace>>,
     progress: Arc<TraceProgress>,
     stamp: JournalStamp,
-    /// To go on from the end of it, as long as its session is written.
+    /// Kept to continue the trace while the session is being written.
     tracer: Arc<Mutex<Option<JournalTracer>>>,
 }
 
@@ -31,18 +31,18 @@ struct TraceProgress {
     failure: Mutex<Option<String>>,
 }
 
-/// What the files of a journal look like from outside: their number, bytes and last change.
+/// Metadata of a journal's files: their number, total size and last modification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct JournalStamp {
     files: usize,
     bytes: u64,
     modified: Option<std::time::SystemTime>,
-    /// The last file itself: another one may have its name.
+    /// Inode of the last file: another file may have taken its name.
     inode: u64,
 }
 
 impl JournalStamp {
-    /// Was something added to the last file, and nothing else done?
+    /// Whether the last file was appended to and nothing else changed.
     fn has_grown_from(&self, before: &Self) -> bool {
         self.files == before.files && self.inode == before.inode && self.bytes > before.bytes
     }
@@ -61,7 +61,7 @@ struct CachedTrace {
 }
 
 impl SharedTrace {
-    /// Reads the trace as far as it is made.
+    /// Reads the trace as far as it is complete.
     pub(crate) fn read<T>(&self, reader: impl FnOnce(&SessionTrace) -> T) -> T {
         reader(&lock_trace(&self.trace))
     }
@@ -70,7 +70,7 @@ impl SharedTrace {
         self.progress.is_over.load(Ordering::Acquire)
     }
 
-    /// Waits until so many items are there, or the end.
+    /// Waits until the trace has `count` items, is complete, or `TRACE_WAIT` has passed.
     pub(crate) fn wait_for_items(&self, count: usize) -> Result<(), ViewFailure> {
         let began = Instant::now();
         while !self.is_over() && began.elapsed() < TRACE_WAIT {
@@ -88,7 +88,7 @@ impl SharedTrace {
 
     fn check(&self) -> Result<(), ViewFailure> {
         match lock(&self.progress.failure).clone() {
-            // What was read before the fault can still be shown.
+            // What was read before the failure can still be shown.
             Some(words) if lock_trace(&self.trace).items.is_empty() => {
                 Err(ViewFailure::failed(&words))
             }
@@ -98,7 +98,8 @@ impl SharedTrace {
 }
 
 impl TraceCache {
-    /// The trace of this journal as it is now, or nearly so: short journals are waited for.
+    /// A trace of this journal. Waits briefly for a current one; for a long journal it may be
+    /// older.
     pub(crate) fn open(&self, journal: &Path) -> Result<SharedTrace, ViewFailure> {
         let stamp = stamp_journal(journal)?;
         let (found, next) = self.lookup(journal, stamp)?;
@@ -110,7 +111,7 @@ impl TraceCache {
         self.lookup(journal, stamp).map(|(found, _)| found)
     }
 
-    /// As if the journal were so long that nothing of it is read yet.
+    /// Makes the journal look so long that nothing of it is traced yet.
     #[cfg(test)]
     pub(crate) fn stall(&self, journal: &Path) {
         let stamp = stamp_journal(journal).unwrap();
@@ -124,7 +125,7 @@ impl TraceCache {
         lock(&self.entries).push(CachedTrace { journal, whole: None, next: Some(next) });
     }
 
-    /// The trace to show, and the one that is being made.
+    /// The trace to show, and the one in progress.
     fn lookup(
         &self,
         journal: &Path,
@@ -143,7 +144,7 @@ impl TraceCache {
         if entry.next.is_none() && newest.is_none_or(|newest| newest.stamp != stamp) {
             match self.spawn(journal, stamp, entry.whole.as_ref()) {
                 Ok(next) => entry.next = Some(next),
-                // What is known can still be shown.
+                // The known trace can still be shown.
                 Err(_) if entry.whole.is_some() => {}
                 Err(failure) => return Err(failure),
             }
@@ -154,7 +155,8 @@ impl TraceCache {
             entries.remove(0);
         }
         entries.push(entry);
-        // The sessions looked at last may be watched; the others cost only their traces.
+        // Only the sessions shown last may be followed; the others give up their tracers and keep
+        // their traces.
         let others =
             entries.iter().rev().skip(TRACERS_MAX).filter_map(|entry| entry.whole.as_ref());
         others.for_each(|whole| *lock(&whole.tracer) = None);
@@ -162,7 +164,7 @@ impl TraceCache {
         Ok((found, next))
     }
 
-    /// Traces beside everything else: on from `before` if the journal has only grown.
+    /// Traces on a new thread, continuing from `before` if the journal has only grown.
     fn spawn(
         &self,
         journal: &Path,
@@ -185,7 +187,7 @@ impl TraceCache {
         let build = move || {
             let _building = building;
             let ended = EndMark(Arc::clone(&made.progress));
-            // A journal that breaks a rule of the engine must not end the viewer.
+            // A journal that violates an invariant of the engine must not end the viewer.
             let traced = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| match tracer {
                 Some(tracer) => tracer.advance(),
                 None => trace_session(&journal, &fallback_settings(), &made.trace),
@@ -211,7 +213,7 @@ impl TraceCache {
     }
 }
 
-/// Says that a trace is over, however it ended.
+/// Marks a trace as over when dropped, however it ended.
 struct EndMark(Arc<TraceProgress>);
 
 impl Drop for EndMark {
@@ -220,7 +222,7 @@ impl Drop for EndMark {
     }
 }
 
-/// One of the traces that are being made.
+/// Counts one trace in progress.
 struct BuildCount(Arc<AtomicUsize>);
 
 impl Drop for BuildCount {
@@ -248,14 +250,14 @@ fn stamp_journal(journal: &Path) -> Result<JournalStamp, ViewFailure> {
     Ok(stamp)
 }
 
-/// Traces that can be gone on with: each holds a whole conversation.
+/// Limit on tracers kept to continue: each holds a whole conversation.
 const TRACERS_MAX: usize = 2;
-/// Sessions that are remembered.
+/// Limit on cached sessions.
 const TRACES_MAX: usize = 6;
-/// Traces made at once.
+/// Limit on concurrent traces.
 const BUILDS_MAX: usize = 4;
 const TRACE_WAIT: Duration = Duration::from_secs(90);
 const SHORT_WAIT: Duration = Duration::from_millis(100);
 const POLL: Duration = Duration::from_millis(2);
-/// Shell lines are read by recursion, as in a session.
+/// Shell commands are parsed recursively, as in a session.
 const STACK_BYTES: usize = 16 << 20;

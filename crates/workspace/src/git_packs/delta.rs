@@ -1,9 +1,9 @@
-//! Git's difference between two objects: pieces of the older one and bytes of its own.
+//! Git's delta format: copies from a base object and inserted bytes.
 
 use crate::folder_record::ByteReader;
 
-/// The newer object; none when the difference is not one to `base`, or the result has more than `limit`
-/// bytes.
+/// Returns the resulting object; `None` when the delta is malformed or not for `base`, or when the
+/// result has more than `limit` bytes.
 pub(super) fn apply_delta(base: &[u8], delta: &[u8], limit: u64) -> Option<Vec<u8>> {
     let mut reader = ByteReader { rest: delta };
     if take_size(&mut reader)? != base.len() as u64 {
@@ -33,7 +33,7 @@ pub(super) fn apply_delta(base: &[u8], delta: &[u8], limit: u64) -> Option<Vec<u
     (result.len() == size).then_some(result)
 }
 
-/// Seven bits a byte, the lowest first.
+/// Seven bits per byte, lowest first.
 fn take_size(reader: &mut ByteReader<'_>) -> Option<u64> {
     let mut size = 0;
     for shift in (0..63).step_by(7) {
@@ -46,7 +46,7 @@ fn take_size(reader: &mut ByteReader<'_>) -> Option<u64> {
     None
 }
 
-/// A number of which only the bytes are there that are not zero; `present` has a bit for each.
+/// A little-endian number whose zero bytes are left out; `present` has one bit per byte.
 fn take_parts(reader: &mut ByteReader<'_>, present: u8, count: u32) -> Option<usize> {
     let mut value = 0;
     for part in 0..count {
@@ -64,7 +64,7 @@ mod tests {
     #[test]
     fn pieces_and_own_bytes_make_the_newer_object() {
         let base = b"one two three";
-        // Four bytes from the start, three of its own, five from the ninth.
+        // Copy four bytes from offset 4, insert three, copy five from offset 8.
         let delta = [13, 12, 0x90, 4, 3, b'a', b'n', b'd', 0x91, 8, 5];
         assert_eq!(apply_delta(base, &delta, 100).as_deref(), Some(b"one andthree".as_slice()));
         assert_eq!(apply_delta(base, &delta, 11), None, "more than is wanted");

@@ -1,8 +1,8 @@
-//! Contents that git's packs have, found and read without git. The packs are those that the store holds by
-//! a link of its own, so a content stays readable when the repository packs anew or is deleted.
+//! Finds and reads contents in git's packs, without git. Only packs to which the store has its own
+//! hard link are used, so a content stays readable after the repository is repacked or deleted.
 //!
-//! Nothing in a pack is believed: the reader of a content compares its digest. A pack that can be written is
-//! passed over, and so is one that is not what its index says.
+//! Packs are untrusted: the caller compares the digest of every content. A pack that is writable,
+//! or that does not match its index, is skipped.
 
 mod delta;
 mod pack_file;
@@ -16,21 +16,21 @@ use ring::digest::{Context, SHA1_FOR_LEGACY_USE_ONLY};
 use crate::held_objects::HELD_NAME;
 use pack_file::PackFile;
 
-/// Each takes two open files. The largest come first.
+/// Each open pack takes two file descriptors. The largest packs come first.
 const PACKS_MAX: usize = 64;
 const DEPTH_MAX: usize = 32;
 
-/// Git's name of an object.
+/// Git's object name: SHA-1 of header and content.
 pub(crate) type ObjectName = [u8; 20];
 
-/// The packs that a store holds.
+/// The packs the store holds links to.
 #[derive(Debug, Default)]
 pub(crate) struct GitPacks {
     packs: Vec<Arc<PackFile>>,
 }
 
 impl GitPacks {
-    /// Opens what is held. A pack that `known` has open already, and that did not change, is not read anew.
+    /// Opens the held packs. Unchanged packs that `known` has open are reused.
     pub(crate) fn open(store: &Path, known: &Self) -> Self {
         let mut paths = Vec::new();
         list_packs(&store.join(HELD_NAME), 0, &mut paths);
@@ -47,12 +47,11 @@ impl GitPacks {
         self.packs.is_empty()
     }
 
-    /// Does each of them still hold what it held?
     pub(crate) fn are_unchanged(&self) -> bool {
         self.packs.iter().all(|pack| pack.is_unchanged())
     }
 
-    /// The object with these bytes, if a pack has it.
+    /// The name of the blob with these bytes, if a pack has it.
     pub(crate) fn find(&self, bytes: &[u8]) -> Option<ObjectName> {
         if self.is_empty() {
             return None;
@@ -61,24 +60,24 @@ impl GitPacks {
         self.packs.iter().any(|pack| pack.find(&name).is_some()).then_some(name)
     }
 
-    /// The bytes of a file's object; none when they cannot be had or are more than `limit`.
+    /// The contents of a blob; `None` when it cannot be read or has more than `limit` bytes.
     pub(crate) fn read(&self, name: &ObjectName, limit: u64) -> Option<Vec<u8>> {
         self.packs.iter().find_map(|pack| pack.read_blob(pack.find(name)?, limit))
     }
 
-    /// Those that no pack has.
+    /// The names that no pack has.
     pub(crate) fn list_missing(&self, names: BTreeSet<ObjectName>) -> BTreeSet<ObjectName> {
         self.packs.iter().fold(names, |names, pack| pack.list_missing(names))
     }
 
-    /// The packs that have one of these, and whether the repository has the pack too.
+    /// The paths of the packs that have at least one of these objects.
     pub(crate) fn find_holders(&self, names: &BTreeSet<ObjectName>) -> BTreeSet<PathBuf> {
         let holders =
             self.packs.iter().filter(|pack| pack.list_missing(names.clone()).len() < names.len());
         holders.map(|pack| pack.path().to_owned()).collect()
     }
 
-    /// Only those that the repository has too.
+    /// Only the packs that the repository still has too.
     pub(crate) fn retain_shared(&self) -> Self {
         let shared = self.packs.iter().filter(|pack| pack.is_shared());
         Self { packs: shared.cloned().collect() }
@@ -92,13 +91,13 @@ fn name_blob(bytes: &[u8]) -> ObjectName {
     context.finish().as_ref().try_into().unwrap_or_default()
 }
 
-/// Do the modes of files hold for this process? For root they do not.
+/// Whether file modes restrict this process. They do not restrict root.
 #[must_use]
 pub fn do_file_modes_apply() -> bool {
     !rustix::process::geteuid().is_root()
 }
 
-/// Packs below a folder, and their sizes. Of what git calls `objects` only the folder of packs is read.
+/// Packs below a folder, with their sizes. Git's fan-out folders of loose objects are skipped.
 fn list_packs(folder: &Path, depth: usize, packs: &mut Vec<(PathBuf, u64)>) {
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         let Ok(kind) = entry.file_type() else { continue };
@@ -111,7 +110,7 @@ fn list_packs(folder: &Path, depth: usize, packs: &mut Vec<(PathBuf, u64)>) {
     }
 }
 
-/// Folders of loose objects have two hexadecimal digits for a name.
+/// Folders of loose objects are named by two hexadecimal digits.
 fn is_fan_out(name: &std::ffi::OsStr) -> bool {
     let name = name.as_encoded_bytes();
     name.len() == 2 && name.iter().all(u8::is_ascii_hexdigit)

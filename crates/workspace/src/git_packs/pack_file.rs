@@ -1,4 +1,4 @@
-//! One pack and its index (version 2, names of 20 bytes).
+//! One pack and its index (version 2, 20-byte names).
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -15,13 +15,13 @@ const INDEX_MAGIC: [u8; 8] = [0xff, b't', b'O', b'c', 0, 0, 0, 2];
 const FAN_OUT: usize = 256;
 const NAMES_START: u64 = 8 + 4 * FAN_OUT as u64;
 const NAME_BYTES: u64 = 20;
-/// More names than this with the same first byte are not looked through: tens of millions of objects.
+/// Limit on names with the same first byte; a bucket this large means tens of millions of objects.
 const BUCKET_NAMES_MAX: u64 = 1 << 20;
 /// Git's own limit is 4,095.
 const CHAIN_MAX: usize = 4_096;
-/// What the objects of one chain may take together.
+/// Limit on the total size of the objects of one delta chain.
 const CHAIN_BYTES_MAX: u64 = 256 << 20;
-/// Bits by which anyone may write a file.
+/// Write permission bits of user, group and others.
 const WRITABLE: u32 = 0o222;
 
 #[derive(Debug)]
@@ -29,7 +29,7 @@ pub(super) struct PackFile {
     path: PathBuf,
     pack: File,
     index: File,
-    /// How many names begin with this byte or a lower one.
+    /// Cumulative: the number of names whose first byte is at most the index.
     fan_out: Vec<u32>,
     stamp: PackStamp,
 }
@@ -41,10 +41,9 @@ struct PackStamp {
     modified: (i64, i64),
 }
 
-/// How an object stands in a pack.
 enum PackEntry {
     Blob,
-    /// To the object that begins there.
+    /// `base` is the offset of the base object.
     Delta {
         base: u64,
     },
@@ -52,14 +51,14 @@ enum PackEntry {
 
 struct EntryHead {
     entry: PackEntry,
-    /// Of the object, or of the difference.
+    /// Inflated size of the object or of the delta.
     size: u64,
-    /// Where its compressed bytes begin.
+    /// Offset of the compressed bytes.
     data: u64,
 }
 
 impl PackFile {
-    /// None for what is no pack that can be relied on.
+    /// `None` for anything that is not a sound, read-only pack with its index.
     pub(super) fn open(path: &Path) -> Option<Self> {
         let pack = File::open(path).ok()?;
         let index = File::open(path.with_extension("idx")).ok()?;
@@ -75,7 +74,8 @@ impl PackFile {
         let mut table = vec![0; 4 * FAN_OUT];
         index.read_exact_at(&mut table, 8).ok()?;
         let fan_out: Vec<u32> = table.chunks_exact(4).filter_map(read_u32).collect();
-        // The index names the pack by the last bytes of it: one that was cut or written over has others.
+        // The index repeats the pack's trailing checksum, so a truncated or overwritten pack is
+        // noticed.
         let [mut of_pack, mut named] = [[0; 20]; 2];
         pack.read_exact_at(&mut of_pack, stamp.bytes.checked_sub(20)?).ok()?;
         index.read_exact_at(&mut named, stamp.index_bytes.checked_sub(40)?).ok()?;
@@ -91,19 +91,19 @@ impl PackFile {
         PackStamp::of(&self.pack, &self.index).is_ok_and(|stamp| stamp == self.stamp)
     }
 
-    /// The repository has it too.
+    /// Whether the repository still has this pack too.
     pub(super) fn is_shared(&self) -> bool {
         self.pack.metadata().is_ok_and(|found| found.nlink() > 1)
     }
 
-    /// Where the object begins.
+    /// The offset of the object in the pack.
     pub(super) fn find(&self, name: &ObjectName) -> Option<u64> {
         let (first, names) = self.read_bucket(name[0])?;
         let place = names.binary_search_by(|other| other.cmp(name)).ok()?;
         self.read_offset(first + place as u64)
     }
 
-    /// Those of these names that it does not have.
+    /// The names that this pack does not have.
     pub(super) fn list_missing(&self, names: BTreeSet<ObjectName>) -> BTreeSet<ObjectName> {
         let mut bucket: Option<(u8, Vec<ObjectName>)> = None;
         let is_missing = |name: &ObjectName| {
@@ -118,7 +118,7 @@ impl PackFile {
         names.into_iter().filter(is_missing).collect()
     }
 
-    /// The names that begin with this byte, and the number of the first of them.
+    /// The sorted names that begin with `byte`, and the index of the first of them.
     fn read_bucket(&self, byte: u8) -> Option<(u64, Vec<ObjectName>)> {
         let end = u64::from(*self.fan_out.get(usize::from(byte))?);
         let first = match byte {
@@ -131,7 +131,8 @@ impl PackFile {
         Some((first, bytes.chunks_exact(20).filter_map(|name| name.try_into().ok()).collect()))
     }
 
-    /// After the names come as many checksums, then the offsets, then those that need eight bytes.
+    /// The names are followed by checksums, then 4-byte offsets, then the offsets that need eight
+    /// bytes.
     fn read_offset(&self, number: u64) -> Option<u64> {
         let count = u64::from(*self.fan_out.last()?);
         let offsets = NAMES_START + count * (NAME_BYTES + 4);
@@ -150,7 +151,7 @@ impl PackFile {
         Some(u32::from_be_bytes(bytes))
     }
 
-    /// The bytes of the file that begins there.
+    /// The contents of the blob at offset `start`.
     pub(super) fn read_blob(&self, start: u64, limit: u64) -> Option<Vec<u8>> {
         let mut deltas = Vec::new();
         let mut start = start;
@@ -221,7 +222,7 @@ fn read_u32(bytes: &[u8]) -> Option<u32> {
     bytes.try_into().ok().map(u32::from_be_bytes)
 }
 
-/// A file from some place on.
+/// Sequential reads of a file from an offset.
 struct ReadAt<'a> {
     file: &'a File,
     place: u64,
@@ -242,7 +243,7 @@ impl ReadAt<'_> {
         Some(byte[0])
     }
 
-    /// Git's number of the way back: each further byte counts from one.
+    /// Git's offset varint, as in `git_index::take_offset_varint`.
     fn take_distance(&mut self) -> Option<u64> {
         let mut byte = self.take_u8()?;
         let mut value = u64::from(byte & 0x7f);

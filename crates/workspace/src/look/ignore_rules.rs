@@ -1,8 +1,8 @@
-//! Which names the rules of `.gitignore`, `.git/info/exclude` and the caller ignore.
+//! Decides which names `.gitignore`, `.git/info/exclude` and the caller's patterns ignore.
 //!
-//! Levels form a chain from a folder up to the root of its repository; the nearest rule that says
-//! anything decides. A level is compiled when the first name is asked about, which in most looks is
-//! never: names that were there before keep their answer while the chain's identity is the same.
+//! Levels form a chain from a folder up to its repository's root; the nearest rule that matches
+//! decides. A level is compiled on the first query, which most looks never make: names seen before
+//! keep their answer while the chain's identity is unchanged.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -21,17 +21,17 @@ pub(crate) struct RuleLevel {
     folder: RelativePath,
     lines: Vec<u8>,
     matcher: OnceLock<Gitignore>,
-    /// Equal for equal rules at equal places, all the way up.
+    /// Equal exactly for equal rules at equal paths, including all parent levels.
     pub(crate) identity: ContentDigest,
 }
 
 impl RuleLevel {
-    /// The weakest rules: the caller's, at the root of a repository or of the workspace.
+    /// The weakest rules: the caller's patterns, at the root of a repository or of the workspace.
     pub(crate) fn base(patterns: &[String], folder: &RelativePath) -> Arc<Self> {
         Self::build(None, folder, patterns.join("\n").into_bytes())
     }
 
-    /// Rules of a file in `folder`, stronger than those above.
+    /// The rules of a file in `folder`, which override those above.
     pub(crate) fn below(parent: &Arc<Self>, folder: &RelativePath, lines: Vec<u8>) -> Arc<Self> {
         Self::build(Some(Arc::clone(parent)), folder, lines)
     }
@@ -64,7 +64,7 @@ impl RuleLevel {
             let mut builder = GitignoreBuilder::new("");
             let text = String::from_utf8_lossy(&self.lines);
             for line in text.trim_start_matches('\u{feff}').lines() {
-                // A line that is no pattern ignores nothing, as in git.
+                // An invalid pattern ignores nothing, as in git.
                 let _ = builder.add_line(None, line);
             }
             builder.build().unwrap_or_else(|_| Gitignore::empty())

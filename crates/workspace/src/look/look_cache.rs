@@ -1,6 +1,6 @@
-//! What the last look saw, in memory and in a file.
+//! The state of the tree at the last look, in memory and in a file.
 //!
-//! The file only saves time: it is checked by a digest, belongs to one root, and may be deleted.
+//! The file only saves time: it has a checksum, belongs to one root, and may be deleted.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::root_folder::{FileStamp, RootFolder};
 const MAGIC: &[u8; 4] = b"WLC1";
 const CACHE_BYTES_MAX: u64 = 256 << 20;
 const DEPTH_MAX: usize = 2_000;
-/// Device and inode of the root, at the end of the head.
+/// Bytes of device and inode of the root, at the end of the header.
 const IDENTITY_LENGTH: usize = 16;
 
 #[derive(Debug)]
@@ -23,16 +23,16 @@ pub(crate) struct CachedFolder {
     pub(crate) record: ContentDigest,
 }
 
-/// What the answers to "is it ignored?" rested on.
+/// What the cached ignore decisions were based on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct DecisionSource {
     pub(crate) rules: ContentDigest,
-    /// Changes with git's index; 0 without one.
+    /// Changes with git's index; 0 without an index.
     pub(crate) index: u64,
 }
 
 impl DecisionSource {
-    /// Never equal to what the rules alone give, so that another process asks them again.
+    /// Differs from the value for the same rules, so that another process queries the rules again.
     pub(crate) fn with_kept_coverage(self) -> Self {
         Self { rules: ContentDigest::of(self.rules.as_bytes()), ..self }
     }
@@ -42,7 +42,7 @@ impl DecisionSource {
 pub(crate) struct CachedEntry {
     pub(crate) name: Box<[u8]>,
     pub(crate) stamp: FileStamp,
-    /// Old enough when it was read that a later write must show in the stamp.
+    /// Old enough when it was read that any later write changes the stamp.
     pub(crate) is_settled: bool,
     pub(crate) is_ignored: bool,
     pub(crate) image: EntryImage,
@@ -55,7 +55,7 @@ impl CachedFolder {
     }
 }
 
-/// Writes the file beside and renames it: a reader sees the old one or the new one.
+/// Writes a temporary file and renames it, so that a reader sees either the old or the new version.
 pub(crate) fn save_cache(
     path: &Path,
     root: &RootFolder,
@@ -65,14 +65,15 @@ pub(crate) fn save_cache(
     encode_folder(folder, &mut bytes);
     let digest = ContentDigest::of(&bytes);
     bytes.extend_from_slice(digest.as_bytes());
-    // Another process may save its own at the same time.
+    // Per-process name: another process may save its cache at the same time.
     let temporary = path.with_extension(format!("new-{}", std::process::id()));
     std::fs::write(&temporary, &bytes)?;
     std::fs::rename(&temporary, path)
 }
 
-/// None for a file that is missing, damaged, of another root or of another version. An overlay shows the
-/// files below it with their own times and inodes, so what is known of them holds there too.
+/// `None` for a file that is missing, damaged, of another root or of another version. An overlay
+/// shows the lower files with their own times and inodes, so for one the root's identity is not
+/// compared.
 pub(crate) fn load_cache(
     path: &Path,
     root: &RootFolder,

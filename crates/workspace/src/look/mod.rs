@@ -1,7 +1,7 @@
-//! A look at the tree: what is there now, kept durably, as one snapshot.
+//! A look scans the tree and stores its current state durably as one snapshot.
 //!
-//! The walk collects folders in any order; `assemble` then makes their records from the bottom up
-//! and writes only those that differ from the last look.
+//! The walk collects folders in any order; `assemble` then builds their records bottom-up and
+//! writes only those that differ from the last look.
 
 mod ignore_rules;
 mod look_cache;
@@ -26,13 +26,12 @@ use crate::relative_path::RelativePath;
 use crate::root_folder::RootFolder;
 use crate::store::ContentStore;
 
-/// Larger rule files are not read.
+/// Larger rule files are ignored.
 const RULE_BYTES_MAX: u64 = 1 << 20;
-/// A first look waits for the disk, later ones for nothing.
+/// A first look is bound by the disk; later ones hardly read it.
 const THREADS_FIRST: usize = 16;
 const THREADS_LATER: usize = 2;
 
-/// What a look found.
 #[derive(Debug, Clone)]
 pub struct SnapshotReport {
     pub id: SnapshotId,
@@ -43,11 +42,11 @@ pub struct SnapshotReport {
     pub took: Duration,
 }
 
-/// The report and what the next look may build on.
+/// The report and the state the next look builds on.
 pub(crate) struct LookResult {
     pub(crate) report: SnapshotReport,
     pub(crate) cache: Arc<CachedFolder>,
-    /// Where git keeps objects.
+    /// The `objects` folders of git repositories.
     pub(crate) git_objects: Vec<RelativePath>,
 }
 
@@ -92,7 +91,7 @@ pub(crate) fn look(
     Ok(LookResult { report, cache, git_objects: summary.git_objects })
 }
 
-/// A sub-folder when its parent is assembled.
+/// State of a sub-folder at the time its parent is assembled.
 enum AssembledFolder {
     Recorded(Arc<CachedFolder>),
     Uncovered(UncoveredReason),
@@ -105,7 +104,7 @@ fn assemble(
 ) -> Result<Arc<CachedFolder>, WorkspaceError> {
     let mut assembled: Vec<Option<AssembledFolder>> = Vec::new();
     assembled.resize_with(outcomes.len(), || None);
-    // A folder comes after the one it is in, so backwards the inner ones come first.
+    // A folder has a higher number than its parent, so in reverse order children come first.
     for (node, outcome) in outcomes.into_iter().enumerate().rev() {
         let folder = match outcome {
             Some(FolderOutcome::Walked(walked)) => {
@@ -146,7 +145,7 @@ fn assemble_folder(
     Ok(Arc::new(CachedFolder { entries, source: walked.source, record }))
 }
 
-/// Fills in what became of a sub-folder; none when it vanished.
+/// Fills in the result of a sub-folder; `None` when it vanished.
 fn settle_entry(
     walked: WalkedEntry,
     assembled: &mut [Option<AssembledFolder>],
@@ -173,7 +172,7 @@ fn put_folder_record(
     entries: &[CachedEntry],
     cached: Option<&CachedFolder>,
 ) -> Result<ContentDigest, WorkspaceError> {
-    // Only times differ: the record is the old one.
+    // Only stamps differ: the record is unchanged.
     let is_known = cached.filter(|cached| {
         cached.entries.len() == entries.len()
             && cached
@@ -224,7 +223,7 @@ impl LookSummary {
                 EntryImage::File { .. } | EntryImage::Link { .. } => self.files += 1,
                 EntryImage::Folder { .. } => {}
                 EntryImage::Uncovered { reason: UncoveredReason::GitObjects, .. } => {
-                    // Large files of LFS are held by the tree itself.
+                    // LFS objects are not linked: the tree itself has their contents.
                     if entry.name.as_ref() == b"objects" {
                         self.git_objects.push(path.join(&entry.name));
                     }

@@ -1,4 +1,4 @@
-//! The repository that a folder belongs to: where its index is, and what it tracks.
+//! The git repository a folder belongs to: its index and what it tracks.
 
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
@@ -11,19 +11,19 @@ use crate::git_index::TrackedPaths;
 use crate::relative_path::RelativePath;
 use crate::root_folder::{FileStamp, open_child_folder, read_small_file, stat_child};
 
-/// One repository below the root, or the lack of one.
+/// One repository below the root, or none.
 #[derive(Debug, Default)]
 pub(crate) struct Repository {
     root: RelativePath,
     git_folder: Option<OwnedFd>,
-    /// Changes when git's index does; 0 without one.
+    /// Changes with git's index; 0 without an index.
     pub(crate) index_identity: u64,
     tracked: OnceLock<TrackedPaths>,
 }
 
 impl Repository {
-    /// The repository whose `.git` is in `folder`. A linked worktree or a sub-module names its git
-    /// folder in a file; it is only read.
+    /// Opens the repository whose `.git` is in `folder`. In a linked worktree or a sub-module,
+    /// `.git` is a file that names the git folder. Nothing is written.
     pub(crate) fn open(folder: &OwnedFd, path: &RelativePath, absolute: &Path) -> Self {
         let git_folder = open_child_folder(folder, b".git").ok().or_else(|| {
             let place = read_git_file(folder, absolute)?;
@@ -35,7 +35,7 @@ impl Repository {
         Self { root: path.clone(), git_folder, index_identity, tracked: OnceLock::new() }
     }
 
-    /// `info/exclude`, the rules that are not in the tree.
+    /// Reads `info/exclude`, ignore rules outside the tree.
     pub(crate) fn read_exclude(&self) -> Option<Vec<u8>> {
         let info = open_child_folder(self.git_folder.as_ref()?, b"info").ok()?;
         read_small_file(info, b"exclude", super::RULE_BYTES_MAX)
@@ -63,7 +63,7 @@ impl Repository {
     }
 }
 
-/// The folder that a `.git` file names.
+/// The folder that a `.git` file points to.
 fn read_git_file(folder: &OwnedFd, absolute: &Path) -> Option<PathBuf> {
     let bytes = read_small_file(folder, b".git", 4096)?;
     let name = bytes.strip_prefix(b"gitdir: ")?.trim_ascii_end();

@@ -1,5 +1,5 @@
-//! The walk of one folder: every entry is compared with the cache, and read where that does not vouch
-//! for it.
+//! Walks one folder: compares every entry with the cache, and reads it unless the cached stamp
+//! proves that it is unchanged.
 
 use std::cell::Cell;
 use std::io::Read;
@@ -22,30 +22,30 @@ use crate::root_folder::{
     FileStamp, TEMPORARY_PREFIX, open_child_file, open_child_folder, read_small_file, stat_child,
 };
 
-/// A file that changes each time it is read is given up after this many tries.
+/// Attempts to read a file that changes during each read.
 const READ_TRIES: usize = 3;
-/// Larger files are read one at a time, so that threads together hold few of them.
+/// Larger files are read one at a time, to bound the memory held by all threads.
 const LARGE_BYTES: u64 = 1 << 20;
 const DEPTH_MAX: usize = 1_000;
 const PLACEHOLDER_MODE: u32 = 0o1755;
-/// Text rarely shrinks more than this.
+/// Text rarely compresses by more than this factor.
 const COMPRESSION_GUESS: u64 = 8;
 
-/// A folder to look at.
+/// A folder to walk.
 pub(crate) struct WalkJob {
     pub(crate) node: usize,
-    /// None for the root, whose handle the walker has.
+    /// `None` for the root, whose handle the walker has.
     pub(crate) parent: Option<Arc<OwnedFd>>,
     pub(crate) name: Box<[u8]>,
     pub(crate) path: RelativePath,
     pub(crate) depth: usize,
     pub(crate) cached: Option<Arc<CachedFolder>>,
-    /// No name can have come or gone since the cache was made.
+    /// The folder's own stamp proves that no name was added or removed since the cache was made.
     pub(crate) has_cached_names: bool,
     pub(crate) context: WalkContext,
 }
 
-/// What holds for all entries of a folder.
+/// Inherited settings for all entries of a folder.
 #[derive(Clone)]
 pub(crate) struct WalkContext {
     pub(crate) rules: Arc<RuleLevel>,
@@ -56,13 +56,12 @@ pub(crate) struct WalkContext {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WalkZone {
     Plain,
-    /// Only what git tracks is covered.
+    /// Inside an ignored folder: only files that git tracks are covered.
     InsideIgnored,
-    /// Git's own folder.
+    /// Inside a `.git` folder.
     GitFolder,
 }
 
-/// A folder that was looked at.
 pub(crate) struct WalkedFolder {
     pub(crate) entries: Vec<WalkedEntry>,
     pub(crate) source: DecisionSource,
@@ -71,11 +70,10 @@ pub(crate) struct WalkedFolder {
 
 pub(crate) struct WalkedEntry {
     pub(crate) entry: CachedEntry,
-    /// Where the walk of a sub-folder is found; its record is not known yet.
+    /// The node of the sub-folder's walk, whose record is not known yet.
     pub(crate) child: Option<usize>,
 }
 
-/// What came of one folder.
 pub(crate) enum FolderOutcome {
     Walked(WalkedFolder),
     Uncovered(UncoveredReason),
@@ -133,19 +131,19 @@ impl Walker<'_> {
     fn open_job(&self, job: &WalkJob) -> std::io::Result<OwnedFd> {
         match &job.parent {
             Some(parent) => open_child_folder(parent, &job.name),
-            // Opened anew: a copy of the handle would share the place in the listing.
+            // Reopened: a duplicated handle would share the directory offset.
             None => open_child_folder(&self.root.handle, b"."),
         }
     }
 
-    /// The rules and the repository of a folder's entries.
+    /// Determines the ignore rules and the repository for a folder's entries.
     fn enter_folder(&self, job: &WalkJob, handle: &OwnedFd, names: &[Box<[u8]>]) -> WalkContext {
         let mut context = job.context.clone();
         if context.zone == WalkZone::GitFolder {
             return context;
         }
         if contains(names, b".git") {
-            // Rules of a repository around it say nothing about what is inside.
+            // The rules of an enclosing repository do not apply inside this one.
             let absolute = self.root.path.join(job.path.as_path());
             let repository = Repository::open(handle, &job.path, &absolute);
             let base = RuleLevel::base(self.settings.ignore_patterns, &RelativePath::root());
@@ -164,23 +162,23 @@ impl Walker<'_> {
     }
 }
 
-/// One folder while its entries are looked at.
+/// The walk of one folder.
 struct FolderWalk<'a> {
     walker: &'a Walker<'a>,
     job: &'a WalkJob,
     handle: &'a Arc<OwnedFd>,
-    /// It has what every git folder has.
+    /// Has a `HEAD`, which every git folder has.
     is_git_folder: bool,
     context: &'a WalkContext,
     is_source_same: bool,
     is_rules_same: bool,
-    /// A rule ignores something here now that an earlier look of this process covered.
+    /// Set when a rule now ignores something that an earlier look of this process covered.
     keeps_covered: Cell<bool>,
     next_cached: Cell<usize>,
 }
 
 impl FolderWalk<'_> {
-    /// None for what is not part of a snapshot at all.
+    /// `None` for entries that are not part of a snapshot.
     fn walk_entry(&self, name: &[u8]) -> Result<Option<WalkedEntry>, WorkspaceError> {
         let is_lock = self.context.zone == WalkZone::GitFolder && name.ends_with(b".lock");
         if name.starts_with(TEMPORARY_PREFIX) || is_lock {
@@ -211,7 +209,7 @@ impl FolderWalk<'_> {
         }
     }
 
-    /// Names come in the cache's order, so most are found where the last one was, plus one.
+    /// Names arrive in the cache's order, so usually the next cached entry matches.
     fn find_cached(&self, name: &[u8]) -> Option<&CachedEntry> {
         let folder = self.job.cached.as_ref()?;
         let next = self.next_cached.get();
@@ -258,7 +256,8 @@ impl FolderWalk<'_> {
         if self.job.depth >= DEPTH_MAX {
             return Ok(Some(uncovered_entry(UncoveredReason::Unreadable)));
         }
-        // A folder's own time changes with its list of names, and was taken before the names were read.
+        // A folder's own stamp changes with its list of names, and was taken before the names were
+        // read.
         let has_cached_names = self.walker.settings.may_trust_cache
             && context.zone != WalkZone::InsideIgnored
             && cached.is_some_and(|entry| entry.is_settled && entry.stamp == stamp);
@@ -344,7 +343,7 @@ impl FolderWalk<'_> {
                     !self.walker.settings.must_ask_store || self.walker.store.has(&content);
                 is_kept.then_some(EntryImage::File { content, size, mode, is_ignored })
             }
-            // Not read again and again while there is clearly no room for it.
+            // Avoids reading the file at every look while there is clearly no room for it.
             EntryImage::Uncovered { reason: UncoveredReason::NoRoom, stamp } => {
                 let has_room = self.walker.store.room() > stamp.size / COMPRESSION_GUESS;
                 (!has_room)
@@ -361,7 +360,8 @@ impl FolderWalk<'_> {
             return false;
         }
         if let Some(cached) = cached.filter(|cached| cached.folder.is_none()) {
-            // An answer "no" holds whatever becomes of the index; an answer "yes" does not.
+            // "Not ignored" holds whatever the index says; "ignored" does not, as git may have
+            // started to track the file.
             if self.is_source_same || self.is_rules_same && !cached.is_ignored {
                 return cached.is_ignored;
             }
@@ -372,8 +372,8 @@ impl FolderWalk<'_> {
             && !self.keeps_coverage(cached)
     }
 
-    /// What this process has covered stays covered: a turn that also changes the rules must not make
-    /// its other changes irreversible.
+    /// Files this process has covered stay covered: a turn that also changes the ignore rules must
+    /// not make its other changes irreversible.
     fn keeps_coverage(&self, cached: Option<&CachedEntry>) -> bool {
         let was_covered = cached.is_some_and(|entry| !entry.is_ignored);
         let keeps = self.walker.settings.keeps_coverage && was_covered;
@@ -422,12 +422,13 @@ impl FolderWalk<'_> {
         Some(WalkedEntry { entry, child: None })
     }
 
-    /// Reads a file until two looks at its stamp, before and after, agree.
+    /// Reads a file until its stamps before and after the read agree.
     fn read_file(&self, name: &[u8], walked: &mut CachedEntry) -> Result<(), WorkspaceError> {
         let _one_at_a_time =
             (walked.stamp.size > LARGE_BYTES).then(|| self.walker.large_file_turn());
         let mut reason = UncoveredReason::Unstable;
-        // One that is not settled is read again by the next look; the first look waits for no disk.
+        // Unsettled files are read again by the next look; a first look does not wait for
+        // writeback.
         let must_flush = self.walker.settings.keeps_coverage && walked.is_settled;
         for _ in 0..READ_TRIES {
             self.walker.check_stop()?;
@@ -481,8 +482,8 @@ impl FolderWalk<'_> {
     ) -> std::io::Result<(Vec<u8>, FileStamp, FileStamp)> {
         let file = open_child_file(self.handle, name)?;
         if must_flush {
-            // A page of a shared mapping that is not written back can be written again without a new time.
-            // Where this fails, that page is known as it is now.
+            // A page of a shared mapping that is not written back can change again without a new
+            // time stamp. On failure, the page is recorded as it is now.
             let _ = file.sync_data();
         }
         let before = FileStamp::from(&fstat(&file)?);
@@ -495,15 +496,15 @@ impl FolderWalk<'_> {
     }
 }
 
-/// An empty folder that our sandbox puts where a protected one is missing, for as long as a command goes on
-/// in the background. Its sticky bit marks it.
+/// An empty folder that our sandbox creates in place of a missing protected one while a command
+/// runs in the background. It is marked by the sticky bit.
 fn is_placeholder(parent: &OwnedFd, name: &[u8], stat: &Stat) -> bool {
     stat.st_mode & 0o7777 == PLACEHOLDER_MODE
         && open_child_folder(parent, name)
             .is_ok_and(|folder| list_folder(&folder).is_ok_and(|names| names.is_empty()))
 }
 
-/// The entry says of a folder whether it is ignored, not of a file that had the same name.
+/// Whether the cached entry is of a folder; the answer for a file of the same name does not apply.
 fn is_known_folder(entry: &CachedEntry) -> bool {
     FileType::from_raw_mode(entry.stamp.mode) == FileType::Directory
 }
@@ -528,7 +529,7 @@ fn uncovered_entry(reason: UncoveredReason) -> WalkedEntry {
     WalkedEntry { entry, child: None }
 }
 
-/// Sorted. What an earlier look left out is left out by every look.
+/// Sorted. Cached names lack those the earlier look excluded; every look excludes the same.
 fn list_names(job: &WalkJob, handle: &OwnedFd) -> rustix::io::Result<Vec<Box<[u8]>>> {
     if let Some(cached) = job.cached.as_ref().filter(|_| job.has_cached_names) {
         return Ok(cached.entries.iter().map(|entry| entry.name.clone()).collect());

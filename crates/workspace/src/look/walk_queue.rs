@@ -1,4 +1,4 @@
-//! The folders still to be looked at, shared by a few threads.
+//! The queue of folders to walk, shared by a few threads.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -14,10 +14,10 @@ use crate::options::WorkspaceLimits;
 use crate::root_folder::{FileStamp, RootFolder};
 use crate::store::ContentStore;
 
-/// A file that changed this short before it was read may change again without a new time.
+/// A file changed this shortly before it was read may change again with an equal time stamp.
 const SETTLE_NANOS: i128 = 2_000_000_000;
 
-/// Everything the threads of one look share.
+/// State shared by the threads of one look.
 pub(crate) struct Walker<'a> {
     pub(crate) root: &'a RootFolder,
     pub(crate) store: &'a ContentStore,
@@ -25,7 +25,7 @@ pub(crate) struct Walker<'a> {
     pub(crate) bytes_read: AtomicU64,
     started: Instant,
     wall_nanos: i128,
-    /// Device and inode of the store, which is not part of a snapshot if it is below the root.
+    /// Device and inode of the store, which is excluded when it lies below the root.
     store_place: Option<(u64, u64)>,
     paths: AtomicU64,
     has_failed: AtomicBool,
@@ -39,12 +39,11 @@ struct WalkQueue {
     jobs: Vec<WalkJob>,
     busy: usize,
     waiting: usize,
-    /// By node; a folder has a higher number than the folder it is in.
+    /// Indexed by node; a folder has a higher number than its parent.
     outcomes: Vec<Option<FolderOutcome>>,
     failure: Option<WorkspaceError>,
 }
 
-/// What the caller of a look decides.
 #[derive(Clone, Copy)]
 pub(crate) struct WalkSettings<'a> {
     pub(crate) limits: &'a WorkspaceLimits,
@@ -52,9 +51,9 @@ pub(crate) struct WalkSettings<'a> {
     pub(crate) content_filter: &'a ContentFilter,
     pub(crate) refers_to_packs: bool,
     pub(crate) may_trust_cache: bool,
-    /// The cache is of an earlier look of this process.
+    /// The cache comes from an earlier look of this process.
     pub(crate) keeps_coverage: bool,
-    /// Something that the cache names may be gone from the store.
+    /// The store may lack contents that the cache names.
     pub(crate) must_ask_store: bool,
     pub(crate) cancel: &'a CancelFlag,
 }
@@ -83,7 +82,7 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// Looks at the root and everything below it. Returns the folders and the bytes that were read.
+    /// Walks the whole tree. Returns the outcomes by node, and the number of bytes read.
     pub(crate) fn run(
         self,
         root: WalkJob,
@@ -92,7 +91,7 @@ impl<'a> Walker<'a> {
         self.push(root);
         std::thread::scope(|scope| {
             for _ in 1..threads {
-                // Where no thread is to be had, this one does all the work.
+                // If no thread can be started, the calling thread does all the work.
                 let helper = std::thread::Builder::new().name("look".to_owned());
                 if helper.spawn_scoped(scope, || self.work()).is_err() {
                     break;
@@ -113,7 +112,7 @@ impl<'a> Walker<'a> {
         job.node = node;
         queue.outcomes.push(None);
         queue.jobs.push(job);
-        // Waking nobody would still be a call to the system, one for each folder.
+        // Without waiters, a notification would be a wasted system call per folder.
         let is_awaited = queue.waiting > 0;
         drop(queue);
         if is_awaited {
@@ -136,8 +135,8 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// Waits for a job; none when all work is done or the look has failed. The holder of a job ends
-    /// it within the bounds that `check_stop` keeps, so this wait ends too.
+    /// Waits for a job; `None` when all work is done or the look has failed. `check_stop` bounds
+    /// every running job, so this wait ends too.
     fn take_job(&self) -> Option<WalkJob> {
         let mut queue = self.queue();
         loop {
@@ -185,7 +184,7 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// Old enough that a later write gives it another time. A time in the future is not.
+    /// Old enough that any later write changes the stamp. Times in the future never are.
     pub(crate) fn is_settled(&self, stamp: &FileStamp) -> bool {
         let nanos =
             |seconds: i64, nanos: u32| i128::from(seconds) * 1_000_000_000 + i128::from(nanos);
@@ -207,7 +206,7 @@ impl<'a> Walker<'a> {
     }
 }
 
-/// One job under way. Ends also when the thread panics, so that the others do not wait for it.
+/// Counts one running job. Dropped on panic too, so that the other threads do not wait for it.
 struct BusyMark<'a, 'b>(&'a Walker<'b>);
 
 impl Drop for BusyMark<'_, '_> {
@@ -217,7 +216,7 @@ impl Drop for BusyMark<'_, '_> {
         }
         let mut queue = self.0.queue();
         queue.busy -= 1;
-        // The last one out tells the others that there is nothing more to wait for.
+        // The last job wakes the waiting threads, so that they end.
         let is_end = queue.busy == 0 && queue.jobs.is_empty();
         let must_wake = queue.waiting > 0 && (is_end || self.0.has_failed.load(Ordering::Relaxed));
         drop(queue);

@@ -1,7 +1,7 @@
-//! Copies what snapshots do not cover out of an overlay's upper folder. Never by a rename: a process that
-//! outlived the trial may hold a file of the overlay open, and would go on writing to the user's. Doing
-//! it again after a kill does the rest: what was copied is found to be the same, and what was removed is
-//! gone.
+//! Copies paths that snapshots do not cover out of an overlay's upper folder. Never renames: a
+//! process that outlived the trial may hold an overlay file open and would go on writing to the
+//! user's file. Repeating it after a kill does the rest: copies are recognised as equal, and
+//! removed paths are gone.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -23,7 +23,7 @@ use crate::root_folder::{
     stat_child,
 };
 
-/// A larger file is not copied, except where blocks can be shared: a sparse one would fill the disk.
+/// Larger files are copied only by cloning: a sparse file would fill the disk.
 const COPIED_BYTES_MAX: u64 = 4 << 30;
 
 pub(crate) struct CarryOver<'a> {
@@ -34,12 +34,12 @@ pub(crate) struct CarryOver<'a> {
     pub(crate) hook: &'a DiskHook,
 }
 
-/// Returns the paths that are not as the trial left them.
+/// Returns the paths that could not be brought to the state the trial left.
 pub(crate) fn carry_over(request: &CarryOver<'_>, moves: &[OverlayMove]) -> Vec<RelativePath> {
     let Ok(upper) = RootFolder::open(request.upper) else {
         return moves.iter().map(|moved| moved.path.clone()).collect();
     };
-    // Removals first: a folder that was made anew must not hold what was in the old one.
+    // Removals first: a folder that was recreated must not keep the contents of the old one.
     let (removals, others): (Vec<_>, Vec<_>) =
         moves.iter().partition(|moved| moved.kind == OverlayMoveKind::Remove);
     let mut left = Vec::new();
@@ -58,7 +58,7 @@ pub(crate) fn carry_over(request: &CarryOver<'_>, moves: &[OverlayMove]) -> Vec<
     }
     let has_others = !others.is_empty();
     carry_all(others);
-    // The upper folder goes after this.
+    // The caller deletes the upper folder after this, so the copies must be durable.
     if has_others {
         request.hook.before("sync file system");
         if request.root.sync_file_system().is_err() {
@@ -102,7 +102,7 @@ impl CarryOver<'_> {
         }
     }
 
-    /// Whole beside its place, then exchanged for what is there.
+    /// Copies to a temporary name, then renames over the target.
     fn put(&self, source: &OwnedFd, parent: &OwnedFd, name: &[u8]) -> io::Result<()> {
         let Some(stat) = stat_child(source, name)? else { return Ok(()) };
         let temporary = [TEMPORARY_PREFIX, b"moved"].concat();
@@ -122,7 +122,7 @@ impl CarryOver<'_> {
         put
     }
 
-    /// Removes what is there with everything in it, unless others changed a part of it meanwhile.
+    /// Removes a path recursively, except for parts that others changed since the trial began.
     fn remove(&self, parent: &OwnedFd, name: &[u8], path: &RelativePath) -> io::Result<()> {
         let Some(stat) = stat_child(parent, name)? else { return Ok(()) };
         if is_newer(&stat, self.began) && !self.consent.covers(path) {
@@ -159,7 +159,8 @@ fn copy_link(source: &OwnedFd, name: &[u8], parent: &OwnedFd, to: &[u8]) -> io::
     Ok(rustix::fs::symlinkat(target.as_c_str(), parent, to)?)
 }
 
-/// With its time, which builds go by. One that is written meanwhile is not taken.
+/// Preserves the modification time, which build tools compare. Fails if the file changes during the
+/// copy.
 fn copy_file(source: &OwnedFd, name: &[u8], parent: &OwnedFd, to: &[u8]) -> io::Result<()> {
     let mut from = open_child_file(source, name)?;
     let before = fstat(&from)?;

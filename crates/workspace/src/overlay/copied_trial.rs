@@ -1,5 +1,5 @@
-//! What of a plan is to be accepted from a copy of the root: the paths that differ between the root when the
-//! trial began and the copy at its end, as far as a copy says something of them.
+//! Restricts a plan to what a trial in a copy changed: paths that differ between the root when the
+//! trial began and the copy at its end, except those that a copy lacks.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ pub(crate) fn plan_copied(
 ) -> Result<(), WorkspaceError> {
     let changes = compare_snapshots(store, trial.before, trial.after)?;
     let touched: BTreeSet<RelativePath> = changes.into_iter().map(|change| change.path).collect();
-    // Copies lack ignored folders and large files; and the `.git` that a linked worktree shares.
+    // Copies lack ignored folders, large files, and the `.git` file that a linked worktree shares.
     let is_uncovered = |image: &PathImage| matches!(image, PathImage::Uncovered { .. });
     let lacks = |step: &RestoreStep| {
         let is_git = step.path.parts().next_back() == Some(b".git".as_slice());

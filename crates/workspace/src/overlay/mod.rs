@@ -1,9 +1,9 @@
-//! Accepting what was done on an overlay of the root.
+//! Accepts the changes made on an overlay or a copy of the root.
 //!
-//! What snapshots cover is accepted like going back: planned, exchanged file by file, checked after the
-//! exchange, and completed after a kill. What they do not cover, such as ignored folders and git's
-//! objects, is moved out of the overlay's upper folder; there a change by others since the trial
-//! began shows in the time of the file.
+//! Covered paths are handled like a restore: planned, exchanged file by file, checked after the
+//! exchange, and completed after a kill. Uncovered paths, such as ignored folders and git's
+//! objects, are copied out of the overlay's upper folder; a change time after the trial began shows
+//! that others changed the file.
 
 mod carry_over;
 mod copied_trial;
@@ -20,59 +20,57 @@ use crate::digest::SnapshotId;
 use crate::relative_path::RelativePath;
 use crate::restore::{PathStanding, RestorePlan, RestoreReport};
 
-/// A trial that has ended. Snapshots of an overlay or a copy are in the store of the root.
+/// A trial that has ended. Snapshots of its overlay or copy are in the root's store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OverlayTrial {
-    /// The root before it.
+    /// The root when the trial began.
     pub before: SnapshotId,
-    /// The overlay after it.
+    /// The overlay or copy when the trial ended.
     pub after: SnapshotId,
     pub files: TrialFiles,
     pub began: SystemTime,
 }
 
-/// Where a trial left its files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TrialFiles {
-    /// What an overlay of the root collected, in its upper folder.
+    /// The upper folder of an overlay of the root.
     Overlay(PathBuf),
-    /// In a copy of the root. What snapshots do not cover was not copied, and is left alone.
+    /// A copy of the root. Uncovered paths were not copied and are not changed.
     Copy(PathBuf),
 }
 
-/// What accepting a trial would do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OverlayPlan {
-    /// What snapshots cover.
+    /// Changes of covered paths.
     pub restore: RestorePlan,
-    /// What they do not, a folder before what is in it.
+    /// Changes of uncovered paths; a folder precedes its entries.
     pub moves: Vec<OverlayMove>,
 }
 
-/// One path outside snapshots that the trial changed.
+/// An uncovered path that the trial changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OverlayMove {
     pub path: RelativePath,
     pub kind: OverlayMoveKind,
-    /// Others changed it since the trial began: it stays as it is, unless that is agreed to.
+    /// Others changed it since the trial began: it is changed only with consent.
     pub is_changed_by_others: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OverlayMoveKind {
-    /// A file or a link comes.
+    /// Puts a file or a link.
     Put,
-    /// A folder is made.
+    /// Creates a folder.
     MakeFolder,
-    /// What is there goes, with everything in it.
+    /// Removes the path recursively.
     Remove,
 }
 
-/// What became of a trial that was accepted.
+/// The result of accepting a trial.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OverlayReport {
     pub restore: RestoreReport,
-    /// Paths outside snapshots that are not as the trial left them.
+    /// Uncovered paths that are not as the trial left them.
     pub not_moved: Vec<RelativePath>,
 }
 

@@ -1,4 +1,5 @@
-//! What an overlay's upper folder says: which paths were touched, and what of it snapshots do not know.
+//! Reads an overlay's upper folder: which paths were touched, and which of them snapshots do not
+//! cover.
 
 use std::collections::BTreeSet;
 use std::os::fd::OwnedFd;
@@ -12,28 +13,28 @@ use crate::error::WorkspaceError;
 use crate::relative_path::RelativePath;
 use crate::root_folder::{RootFolder, open_child_folder, stat_child};
 
-/// More entries than this are no trial of ours.
+/// More entries than this do not come from our trials.
 const ENTRIES_MAX: u64 = 1_000_000;
 const DEPTH_MAX: usize = 1_000;
-/// The mark of a folder that hides what is below it.
+/// The extended attribute of a folder that hides the lower one.
 const OPAQUE_MARK: &str = "user.overlay.opaque";
 
-/// Says that accepting the trial has removed what it removed: doing it again would take what came since.
+/// Marks that the removals are done: repeating them would remove what was created since.
 pub(super) fn removals_mark(upper: &Path) -> PathBuf {
     upper.with_extension("removed")
 }
 
-/// What a trial touched.
+/// The paths that a trial touched.
 #[derive(Debug, Default)]
 pub(crate) struct UpperFolder {
-    /// Everything that stands in the upper folder.
+    /// Every path in the upper folder.
     entries: BTreeSet<RelativePath>,
-    /// Those below which nothing of the root shows through: files, removed paths, folders made anew.
+    /// Paths below which nothing of the root is visible: files, removed paths, recreated folders.
     covering: BTreeSet<RelativePath>,
     pub(super) moves: Vec<OverlayMove>,
 }
 
-/// What snapshots do not cover, before and after.
+/// Uncovered paths in the snapshots before and after the trial.
 pub(crate) struct UncoveredSets {
     pub(crate) before: BTreeSet<RelativePath>,
     pub(crate) after: BTreeSet<RelativePath>,
@@ -43,7 +44,7 @@ pub(crate) struct UncoveredSets {
 struct UpperPlace<'a> {
     path: RelativePath,
     upper: &'a OwnedFd,
-    /// The same folder of the root, if it is there.
+    /// The same folder in the root, if it exists there.
     lower: Option<&'a OwnedFd>,
     is_uncovered: bool,
     depth: usize,
@@ -83,7 +84,7 @@ impl UpperFolder {
         self.moves
     }
 
-    /// Did the trial touch this path?
+    /// Whether the trial touched this path.
     pub(crate) fn covers(&self, path: &RelativePath) -> bool {
         if self.entries.contains(path) {
             return true;
@@ -148,7 +149,8 @@ impl UpperReader<'_> {
                 if is_uncovered && !is_merged {
                     self.add_move(&path, OverlayMoveKind::MakeFolder, None);
                 }
-                // Once removals are done, what stands there was made by accepting, or by others since.
+                // After the removals, an existing folder was made by accepting the trial, or by
+                // others since.
                 let shows = below.as_ref().is_some_and(is_folder);
                 let lower =
                     match place.lower.filter(|_| shows && (is_merged || self.are_removals_done)) {
@@ -183,7 +185,7 @@ impl UpperReader<'_> {
                 }
                 Ok(())
             }
-            // Sockets and devices belong to programs that are gone.
+            // Sockets and devices belong to programs that have ended.
             _ => Ok(()),
         }
     }
@@ -193,7 +195,7 @@ impl UpperReader<'_> {
         self.found.moves.push(OverlayMove { path: path.clone(), kind, is_changed_by_others });
     }
 
-    /// A path went, and with it what snapshots do not know of.
+    /// Adds the removals of uncovered paths at or below a removed path.
     fn remove_uncovered_below(&mut self, path: &RelativePath, is_uncovered: bool) {
         if self.are_removals_done {
             return;
@@ -204,13 +206,13 @@ impl UpperReader<'_> {
             false => below.cloned().collect(),
         };
         for path in gone {
-            // Whether others changed a part of it shows when it is removed.
+            // `CarryOver::remove` checks whether others changed a part of it.
             self.add_move(&path, OverlayMoveKind::Remove, None);
         }
     }
 }
 
-/// Was this put there already, by accepting that a kill cut off? Copies have the time of what was copied.
+/// Whether an interrupted accept already put this file: copies preserve the modification time.
 fn is_same(upper: &Stat, below: &Stat, targets: impl FnOnce() -> bool) -> bool {
     let kinds = [upper, below].map(|stat| FileType::from_raw_mode(stat.st_mode));
     match kinds {
@@ -237,8 +239,9 @@ fn is_folder(stat: &Stat) -> bool {
     FileType::from_raw_mode(stat.st_mode) == FileType::Directory
 }
 
-/// A change of any kind sets this time, and no program can set it back. File systems count in ticks of some
-/// milliseconds: what changed in the tick in which the trial began may have changed after it.
+/// The change time is set by every change, and no program can set it back. File systems count it in
+/// ticks of some milliseconds, so a change in the tick in which the trial began may be later than
+/// that.
 pub(super) fn is_newer(stat: &Stat, began: SystemTime) -> bool {
     let seconds = Duration::from_secs(stat.st_ctime.cast_unsigned());
     let changed = UNIX_EPOCH + seconds + Duration::from_nanos(u64::from(stat.st_ctime_nsec as u32));

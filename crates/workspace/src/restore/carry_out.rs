@@ -1,5 +1,6 @@
-//! The order of a restore: what goes is moved away and empty folders go, folders are made, files are exchanged,
-//! modes are set. Git's own state comes after the files. Every phase can be repeated.
+//! Carries out a restore in phases: move away leaves, remove empty folders, create folders,
+//! exchange files, set modes. Git's own state comes after the other files. Every phase can be
+//! repeated.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -69,7 +70,7 @@ pub(crate) fn carry_out(
     Ok(report)
 }
 
-/// Completes a restore that a kill cut off.
+/// Completes a restore that was interrupted by a kill.
 pub(crate) fn finish(site: &RestoreSite<'_>) -> Result<Option<RestoreReport>, WorkspaceError> {
     let Some(log) = RestoreLog::read(site.store)? else { return Ok(None) };
     let trash = open_trash(site, &log)?;
@@ -83,7 +84,8 @@ pub(crate) fn finish(site: &RestoreSite<'_>) -> Result<Option<RestoreReport>, Wo
     Ok(Some(RestoreReport { before: log.before, after: log.before, outcomes, is_cancelled }))
 }
 
-/// Git's state needs consent for every path of it that others changed: it goes back whole or not.
+/// Git's state needs consent for each of its paths that others changed: it is restored whole or not
+/// at all.
 fn choose_steps(site: &RestoreSite<'_>, plan: &RestorePlan, consent: &RestoreConsent) -> Vec<bool> {
     let may_go = |step: &RestoreStep| match step.standing {
         PathStanding::Unchanged => true,
@@ -106,7 +108,7 @@ fn choose_steps(site: &RestoreSite<'_>, plan: &RestorePlan, consent: &RestoreCon
     plan.steps.iter().map(|step| may_go(step) && is_allowed(step)).collect()
 }
 
-/// Folders whose owner may not write: they are opened for the restore and closed at its end.
+/// Folders without owner write access: opened for the restore and closed at its end.
 fn find_closed_folders(site: &RestoreSite<'_>, steps: &[LoggedStep]) -> Vec<(RelativePath, u32)> {
     let mut modes = BTreeMap::new();
     for step in steps {
@@ -123,7 +125,7 @@ fn find_closed_folders(site: &RestoreSite<'_>, steps: &[LoggedStep]) -> Vec<(Rel
     modes.into_iter().collect()
 }
 
-/// Returns what became of each step and whether it was cancelled.
+/// Returns the result of each step, and whether the restore was cancelled.
 fn run_log(
     site: &RestoreSite<'_>,
     log: &RestoreLog,
@@ -139,7 +141,7 @@ fn run_log(
         is_cancelled: false,
     };
     for (path, mode) in &log.folder_modes {
-        // A failure shows at the files in it.
+        // A failure shows in the results of the files in it.
         let _ = set_folder_mode(site, path, mode | OWNER_ALL);
     }
     run.clear_temporaries();
@@ -166,7 +168,7 @@ struct RestoreRun<'a> {
 }
 
 impl RestoreRun<'_> {
-    /// Tells the files of this restore's steps apart, from each other and from those of another one.
+    /// Distinguishes the temporary files of this step from those of other steps and other restores.
     fn name_part(&self, index: usize) -> String {
         let before = self.log.before.to_string();
         format!("{}-{index}", before.get(..8).unwrap_or_default())
@@ -182,14 +184,14 @@ impl RestoreRun<'_> {
         }
     }
 
-    /// Refs may go back to what a repository has thrown away since.
+    /// Restored refs may name objects that the repository has lost since.
     fn give_objects_back(&self, indices: &[usize]) {
         let steps = indices.iter().filter_map(|index| self.log.steps.get(*index));
         let folders: BTreeSet<RelativePath> =
             steps.filter_map(|step| step.path.git_folder()).collect();
         for folder in folders {
             self.site.hook.before("give objects back");
-            // Where this fails, the repository is as it would be without it.
+            // Best effort: on failure, the repository is as it would be without this step.
             let _ = give_back(self.site.root, self.site.store.folder(), &folder);
         }
     }
@@ -233,7 +235,7 @@ impl RestoreRun<'_> {
         }
     }
 
-    /// Runs one phase of a step, unless an earlier phase ended it.
+    /// Runs one phase of a step, unless an earlier phase of it failed.
     fn run_step(
         &mut self,
         index: usize,
@@ -259,7 +261,7 @@ impl RestoreRun<'_> {
         self.record(index, result);
     }
 
-    /// The folder it was in is gone, or is the file again that it was.
+    /// The parent folder is gone, or has become the file again that it was in the target.
     fn is_gone(&self, step: &LoggedStep, error: &io::Error) -> bool {
         let is_below_file = || {
             let mut leaves = self.log.steps.iter().filter(|other| other.target.is_leaf());
@@ -272,14 +274,14 @@ impl RestoreRun<'_> {
 
     fn record(&mut self, index: usize, result: RestoreResult) {
         if let Some(place) = self.results.get_mut(index) {
-            // A step of two phases is restored when one of them did something.
+            // A step with two phases counts as restored if one of them changed something.
             let was_restored = *place == Some(RestoreResult::Restored);
             let keeps = was_restored && result == RestoreResult::AlreadyThere;
             *place = Some(if keeps { RestoreResult::Restored } else { result });
         }
     }
 
-    /// Deepest first: a folder is closed when nothing below it is left to do.
+    /// In reverse order: a folder is closed only after everything below it is done.
     fn set_modes(&mut self) {
         for (path, mode) in self.log.folder_modes.iter().rev() {
             let _ = set_folder_mode(&self.site, path, *mode);
@@ -288,7 +290,7 @@ impl RestoreRun<'_> {
             let Some(step) = self.log.steps.get(index) else { continue };
             let PathImage::Folder { mode } = step.target else { continue };
             let is_made = match self.results.get(index).copied().flatten() {
-                // Only its mode differs.
+                // No phase applied to it: only its mode differs.
                 None => step.current.is_folder(),
                 Some(result) => result.is_restored(),
             };
@@ -303,7 +305,7 @@ impl RestoreRun<'_> {
     }
 }
 
-/// A folder for what this restore moves out of the way, named after the state before it.
+/// Creates the folder for what this restore moves away, named after the snapshot before it.
 fn open_trash(site: &RestoreSite<'_>, log: &RestoreLog) -> Result<OwnedFd, WorkspaceError> {
     let trash = site.store.folder().join(TRASH_NAME);
     let make = || -> io::Result<OwnedFd> {
@@ -332,8 +334,8 @@ fn create_numbered(trash: &Path, before: SnapshotId) -> io::Result<PathBuf> {
     Err(io::ErrorKind::AlreadyExists.into())
 }
 
-/// Removes the trash of restores whose state before is no longer wanted. Returns the bytes freed;
-/// what cannot be removed stays for the next time.
+/// Removes the trash of restores whose snapshot before is not in `live`. Returns the bytes freed;
+/// what cannot be removed stays until the next call.
 pub(crate) fn empty_trash(store: &ContentStore, live: &[SnapshotId]) -> u64 {
     let before = store.usage().trash_bytes;
     let folders = std::fs::read_dir(store.folder().join(TRASH_NAME)).into_iter().flatten();

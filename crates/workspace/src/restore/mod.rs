@@ -1,4 +1,4 @@
-//! Going back to a snapshot: a plan first, then one exchange a file, checked after the exchange.
+//! Restores a snapshot: first a plan, then one exchange per file, checked after the exchange.
 
 mod carry_out;
 mod place;
@@ -17,13 +17,12 @@ use crate::digest::SnapshotId;
 use crate::path_image::PathImage;
 use crate::relative_path::RelativePath;
 
-/// What going back to a snapshot would do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RestorePlan {
     pub target: SnapshotId,
-    /// The look that the plan was made from. It is also the way back.
+    /// The snapshot the plan was made from. Restoring it undoes the restore.
     pub current: SnapshotId,
-    /// Sorted by path. Paths that are as they should be are not listed.
+    /// Sorted by path. Paths that already match the target are not listed.
     pub steps: Vec<RestoreStep>,
 }
 
@@ -35,21 +34,21 @@ pub struct RestoreStep {
     pub standing: PathStanding,
 }
 
-/// Whether a path may go back.
+/// Whether a path may be restored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PathStanding {
-    /// As we left it: it goes back.
+    /// As this session left it: it is restored.
     Unchanged,
-    /// Another program changed it, before or after us: only with consent.
+    /// Another program changed it, before or after us: restored only with consent.
     ChangedByOthers,
-    /// What was there is not in the store, or what is there now is not: it stays. So does all of a
-    /// repository's state if a part of it is not kept.
+    /// The target content or the current content is not in the store: not restored. If part of a
+    /// repository's git state is not stored, none of that state is restored.
     NotKept,
-    /// Git works in this repository at the moment: its state stays.
+    /// A git command holds this repository's lock: its state is not restored.
     GitLocked,
 }
 
-/// Which paths that others changed may go back all the same.
+/// The paths changed by others that may be restored nevertheless.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum RestoreConsent {
     #[default]
@@ -69,16 +68,15 @@ impl RestoreConsent {
     }
 }
 
-/// What came of going back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RestoreReport {
-    /// The state before: going back to it takes this restore back.
+    /// The snapshot before: restoring it undoes this restore.
     pub before: SnapshotId,
-    /// The state after. Equal to `before` when nothing could be done or no look could be taken.
+    /// The snapshot after. Equal to `before` when nothing was done or the look failed.
     pub after: SnapshotId,
-    /// One for each step of the plan, in its order.
+    /// One per step of the plan, in the same order.
     pub outcomes: Vec<RestoreOutcome>,
-    /// Cancelled between two files: the same plan made anew does the rest.
+    /// Cancelled between two files: a new plan for the same target does the rest.
     pub is_cancelled: bool,
 }
 
@@ -88,30 +86,29 @@ pub struct RestoreOutcome {
     pub result: RestoreResult,
 }
 
-/// What became of one path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RestoreResult {
     Restored,
-    /// It was as it should be.
+    /// The path already matched the target.
     AlreadyThere,
-    /// No consent, or nothing to put there; see the step's standing.
+    /// No consent, or its content is not stored; see the step's standing.
     Skipped,
-    /// It changed between plan and exchange. What was found there is there again.
+    /// Changed between plan and exchange. What was found there was put back.
     ChangedMeanwhile,
-    /// A folder that is not empty stands in the way or stays.
+    /// A folder that is not empty is in the way or is kept.
     NotEmpty,
-    /// A folder on the way is a link, another mount or gone.
+    /// A parent folder is a symlink, on another mount, or missing.
     NotReachable,
-    /// The content is missing in the store or damaged.
+    /// The content is missing from the store or damaged.
     NotKept,
-    /// The system refused; nothing was changed at this path.
+    /// A system call failed; nothing was changed at this path.
     Failed(std::io::ErrorKind),
-    /// The restore was cancelled before its turn.
+    /// The restore was cancelled before this step.
     NotDone,
 }
 
 impl RestoreResult {
-    /// The path is as the plan wanted it.
+    /// Whether the path is now as the plan wanted it.
     #[must_use]
     pub fn is_restored(self) -> bool {
         match self {

@@ -1,5 +1,5 @@
-//! Operations at one path: each leaves the old or the new, whole, and nothing that came out of the
-//! way is deleted unless the store has its bytes.
+//! Operations at one path. Each leaves either the old or the new file, complete, and deletes
+//! nothing it replaced unless the store has its bytes.
 
 use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
@@ -17,7 +17,7 @@ use crate::relative_path::RelativePath;
 use crate::root_folder::{RootFolder, TEMPORARY_PREFIX, read_image};
 use crate::store::ContentStore;
 
-/// Where files are restored and where their contents come from.
+/// Where files are restored, and the store with their contents.
 #[derive(Clone, Copy)]
 pub(crate) struct RestoreSite<'a> {
     pub(crate) root: &'a RootFolder,
@@ -27,13 +27,13 @@ pub(crate) struct RestoreSite<'a> {
     pub(crate) file_bytes: u64,
 }
 
-/// One path while it is restored.
+/// One path during its restore.
 pub(super) struct StepPlace<'a> {
     pub(super) site: RestoreSite<'a>,
     pub(super) step: &'a LoggedStep,
     parent: OwnedFd,
     name: Vec<u8>,
-    /// Beside the path: what is about to take its place, then what was there.
+    /// Temporary name in the same folder: first the replacement, then what was replaced.
     temporary: Vec<u8>,
     trash: &'a OwnedFd,
     trash_name: String,
@@ -56,7 +56,7 @@ impl<'a> StepPlace<'a> {
         Ok(Self { site, step, parent, name, temporary, trash, trash_name: name_part.to_owned() })
     }
 
-    /// Completes or reverses what a kill left half done at this path.
+    /// Completes or reverses a step at this path that a kill interrupted.
     pub(super) fn clear_temporary(&self) -> io::Result<()> {
         let beside = self.image(&self.temporary)?;
         if beside == PathImage::Absent {
@@ -73,15 +73,15 @@ impl<'a> StepPlace<'a> {
         } else if is_exchanged {
             self.put_back_exchanged().map(drop)
         } else if self.step.target.is_leaf() {
-            // A content that was not written to its end, or a version of another program's that is not the
-            // newest any more. Too little is known to delete it.
+            // A partially written content, or another program's version that is no longer the
+            // newest. Kept in the trash, because it cannot be told which.
             self.move_to_trash()
         } else {
             self.put_back_moved().map(drop)
         }
     }
 
-    /// Moves a file or a link out of the way and checks what was moved.
+    /// Moves a file or a link away, then checks that it was the planned one.
     pub(super) fn remove(&self) -> io::Result<RestoreResult> {
         let found = self.image(&self.name)?;
         if found == PathImage::Absent || found.is_folder() && self.step.target.is_folder() {
@@ -103,7 +103,7 @@ impl<'a> StepPlace<'a> {
         }
     }
 
-    /// Puts a file or a link where `expected` is.
+    /// Puts the target in place of `expected`.
     pub(super) fn replace(&self, expected: &PathImage) -> io::Result<RestoreResult> {
         let content = match &self.step.target {
             PathImage::File { content, .. } => match self.site.store.read(content) {
@@ -191,8 +191,8 @@ impl<'a> StepPlace<'a> {
         }
     }
 
-    /// What came out is not what was planned: it goes back. Should another program have written to our file
-    /// in the meantime, the newest stays and the other is in the trash.
+    /// The replaced file is not the planned one: exchanges it back. If another program has written
+    /// to our file meanwhile, that newest version stays and the other goes to the trash.
     fn put_back_exchanged(&self) -> io::Result<RestoreResult> {
         self.site.hook.before("exchange back");
         self.rename(&self.temporary, &self.name, RenameFlags::EXCHANGE)?;
@@ -210,15 +210,15 @@ impl<'a> StepPlace<'a> {
         self.site.hook.before("rename back");
         match self.rename(&self.temporary, &self.name, RenameFlags::NOREPLACE) {
             Ok(()) => {}
-            // Another program made a new one: that is the newest.
+            // Another program created a new file, which is the newest.
             Err(Errno::EXIST) => self.move_to_trash()?,
             Err(error) => return Err(error.into()),
         }
         Ok(RestoreResult::ChangedMeanwhile)
     }
 
-    /// Takes away what was replaced. It is in the store; in the trash it also is the same file, in
-    /// case an editor still has it open.
+    /// Disposes of the replaced file. The store has its bytes; the trash also keeps the same inode,
+    /// in case an editor still has it open.
     fn discard_temporary(&self, image: &PathImage) -> io::Result<RestoreResult> {
         match self.rename_to_trash() {
             Ok(()) => return Ok(RestoreResult::Restored),
@@ -244,7 +244,8 @@ impl<'a> StepPlace<'a> {
     fn move_to_trash(&self) -> io::Result<()> {
         match self.rename_to_trash() {
             Ok(()) => Ok(()),
-            // It stays beside the file under a name that no later step uses.
+            // On another file system than the trash: renamed to a name in the same folder that no
+            // later step uses.
             Err(Errno::XDEV) => {
                 let mut aside = self.name.clone();
                 aside.extend_from_slice(b".windlass-saved");
@@ -254,7 +255,8 @@ impl<'a> StepPlace<'a> {
         }
     }
 
-    /// One path may leave several files there: a half-written one after a kill, then the replaced one.
+    /// One step may leave several files there: a partially written one after a kill, then the
+    /// replaced one.
     fn rename_to_trash(&self) -> rustix::io::Result<()> {
         const NAMES_MAX: usize = 100;
         self.site.hook.before("rename to trash");
@@ -295,7 +297,7 @@ impl<'a> StepPlace<'a> {
         }
     }
 
-    /// Its mode is set when everything in it is done.
+    /// The final mode is set after everything in the folder is done.
     pub(super) fn make_folder(&self) -> io::Result<RestoreResult> {
         self.site.hook.before("make folder");
         match rustix::fs::mkdirat(&self.parent, &*self.name, Mode::from_raw_mode(0o700)) {
@@ -324,7 +326,7 @@ impl<'a> StepPlace<'a> {
     }
 }
 
-/// Equal bytes; where they are not kept, equal size and time.
+/// Whether the bytes are equal, or size and time for files whose bytes are not stored.
 fn is_same_file(found: &PathImage, expected: &PathImage) -> bool {
     if let PathImage::Uncovered { stamp, .. } = found
         && let PathImage::Uncovered { stamp: expected, .. } = expected

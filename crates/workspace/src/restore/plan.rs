@@ -1,4 +1,5 @@
-//! The plan: for every path that differs from the target, whether we left it as it is now.
+//! Builds the plan: for every path that differs from the target, whether it still is as this
+//! session left it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,24 +14,25 @@ use crate::relative_path::RelativePath;
 use crate::root_folder::RootFolder;
 use crate::store::ContentStore;
 
-/// Where to go, where we are, and what was ours in between.
+/// The target, the current snapshot, and our batches in between.
 pub(crate) struct PlanRequest<'a> {
     pub(crate) to: SnapshotId,
     pub(crate) current: SnapshotId,
     pub(crate) ours: &'a [SnapshotBatch],
 }
 
-/// Effects of ours that ran together, and the snapshots around them.
+/// Effects of this session that ran together, and the snapshots around them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SnapshotBatch {
     pub before: SnapshotId,
     pub after: SnapshotId,
-    /// The same of batches that others ran meanwhile: what changed there is theirs.
+    /// Snapshots around batches that other sessions ran meanwhile: their changes belong to those
+    /// sessions.
     pub beside: Vec<(SnapshotId, SnapshotId)>,
 }
 
-/// What a batch changed, without what those beside it did. One of theirs whose snapshots were given up
-/// claims nothing.
+/// The changes of a batch, without those of the batches in `beside`. One of those whose snapshots
+/// were forgotten excludes nothing.
 pub(crate) fn list_batch_changes(
     store: &ContentStore,
     batch: &SnapshotBatch,
@@ -61,7 +63,7 @@ pub(crate) fn build_plan(
     }
     let mut steps = Vec::new();
     for change in compare_snapshots(store, request.current, request.to)? {
-        // The comparison goes from now to then.
+        // The comparison goes from the current snapshot to the target.
         let current = change.before;
         let target = change.after;
         let comparison = ImageComparison { store, path: &change.path };
@@ -82,15 +84,15 @@ pub(crate) fn build_plan(
     Ok(RestorePlan { target: request.to, current: request.current, steps })
 }
 
-/// Compares what stood at one path at several moments.
+/// Compares the images of one path in several snapshots.
 struct ImageComparison<'a> {
     store: &'a ContentStore,
     path: &'a RelativePath,
 }
 
 impl ImageComparison<'_> {
-    /// Follows the path from the target through our batches: each must have begun with what the one
-    /// before left, and the last must have left what is there now.
+    /// Follows the path from the target through our batches: each must have started from what the
+    /// previous one left, and the last must have left the current image.
     fn is_as_we_left_it(
         &self,
         target: &PathImage,
@@ -107,7 +109,7 @@ impl ImageComparison<'_> {
         !ours.is_empty() && self.is_equivalent(left, current)
     }
 
-    /// Equal, or git's index with the same entries: `git status` writes it anew.
+    /// Equal, or git's index with the same entries: `git status` rewrites it.
     fn is_equivalent(&self, one: &PathImage, other: &PathImage) -> bool {
         one.is_same_as(other) || self.is_git_index() && self.are_same_indexes(one, other)
     }
@@ -131,14 +133,14 @@ impl ImageComparison<'_> {
     }
 }
 
-/// Git's objects are linked back with the state that names them.
+/// Git's object folders are linked back together with the state that refers to them.
 fn is_given_back(store: &ContentStore, path: &RelativePath, target: &PathImage) -> bool {
     let is_objects =
         matches!(target, PathImage::Uncovered { reason: UncoveredReason::GitObjects, .. });
     is_objects && is_held(store.folder(), path)
 }
 
-/// What was there can be written, and what is there can be moved away.
+/// Whether the target can be written and the current file can be moved away.
 fn can_be_restored(store: &ContentStore, target: &PathImage, current: &PathImage) -> bool {
     let has_target = match target {
         PathImage::File { content, .. } => store.has(content),
@@ -148,14 +150,14 @@ fn can_be_restored(store: &ContentStore, target: &PathImage, current: &PathImage
     let may_move = match current {
         PathImage::Uncovered { reason, stamp } => match reason {
             UncoveredReason::TooLarge | UncoveredReason::NoRoom => true,
-            // A folder has no stamp; what is in it is not known.
+            // An ignored folder has no stamp, and its contents are unknown.
             UncoveredReason::Ignored => stamp.size > 0,
             UncoveredReason::Unreadable
             | UncoveredReason::NotPlain
             | UncoveredReason::OtherMount
             | UncoveredReason::Unstable
             | UncoveredReason::GitObjects
-            // Moved away it would be kept after all.
+            // Moving it to the trash would keep bytes that must not be kept.
             | UncoveredReason::Refused => false,
         },
         PathImage::Absent
@@ -166,8 +168,8 @@ fn can_be_restored(store: &ContentStore, target: &PathImage, current: &PathImage
     has_target && may_move
 }
 
-/// A repository's state goes back as a whole or stays: refs of one moment with the index of another
-/// would be nobody's.
+/// A repository's state is restored as a whole or not at all: refs of one moment would not match
+/// the index of another.
 fn hold_back_git(root: &RootFolder, steps: &mut [RestoreStep]) {
     let folders: BTreeSet<RelativePath> =
         steps.iter().filter_map(|step| step.path.git_folder()).collect();
@@ -178,7 +180,8 @@ fn hold_back_git(root: &RootFolder, steps: &mut [RestoreStep]) {
             .filter(|step| step.path == folder || step.path.is_below(&folder))
             .collect();
         let is_changed = group.iter().any(|step| step.standing == PathStanding::ChangedByOthers);
-        // A socket that came since is no part of the state; an index that is not kept is.
+        // A new file that is not stored, such as a socket, is not part of the state; a missing
+        // index is.
         let is_incomplete = group
             .iter()
             .any(|step| step.standing == PathStanding::NotKept && step.target != PathImage::Absent);

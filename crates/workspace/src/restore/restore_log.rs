@@ -1,5 +1,4 @@
-//! What a restore is about to do, written before it begins, so that one that was cut off can be
-//! completed.
+//! The steps of a restore, written before it begins, so that an interrupted one can be completed.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -15,12 +14,12 @@ use crate::store::ContentStore;
 const MAGIC: &[u8; 4] = b"WRL1";
 const LOG_NAME: &str = "restore-log";
 
-/// The steps that may be taken, and how to leave the folders they are in.
+/// The permitted steps, and the modes that folders get back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct RestoreLog {
     pub(super) before: SnapshotId,
     pub(super) steps: Vec<LoggedStep>,
-    /// Folders that must be made writable for the restore, with the mode they get back.
+    /// Folders that must be made writable for the restore, with the mode to set afterwards.
     pub(super) folder_modes: Vec<(RelativePath, u32)>,
 }
 
@@ -52,7 +51,7 @@ impl RestoreLog {
         store.sync_folder()
     }
 
-    /// None when no restore was cut off.
+    /// `None` when no restore was interrupted.
     pub(super) fn read(store: &ContentStore) -> Result<Option<Self>, WorkspaceError> {
         let path = log_path(store);
         let bytes = match std::fs::read(&path) {
@@ -137,7 +136,7 @@ fn decode_path(reader: &mut ByteReader<'_>) -> Option<RelativePath> {
     RelativePath::new(reader.take(length)?).ok()
 }
 
-/// As an entry of a folder's record with a name of no meaning; nothing for an absent path.
+/// Encoded as a folder entry with a dummy name, after a byte that is 0 for an absent path.
 fn encode_image(image: &PathImage, bytes: &mut Vec<u8>) {
     let image = match image {
         PathImage::Absent => {

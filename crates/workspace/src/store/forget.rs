@@ -1,7 +1,7 @@
-//! Removing what no snapshot that is still wanted names.
+//! Removes contents that no live snapshot refers to.
 //!
-//! Segments with much to forget are written anew: first the copy, synced, then the old file goes. A
-//! kill in between leaves a content twice, never not at all.
+//! Wasteful segments are rewritten: the live records are copied and synced before the old file is
+//! removed. A kill in between leaves duplicates, never a loss.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -14,15 +14,15 @@ use crate::held_objects::forget_lost;
 use crate::store::segment::{read_header, read_stored};
 
 impl ContentStore {
-    /// Keeps only what `live` names. Returns the bytes that were freed; `InUse` while another process
-    /// uses the store.
+    /// Keeps only the contents in `live`. Returns the bytes freed; fails with `InUse` while another
+    /// process uses the store.
     pub(crate) fn forget(&self, live: &HashSet<ContentDigest>) -> Result<u64, WorkspaceError> {
         self.lock.run_alone(|| self.forget_alone(live))
     }
 
     fn forget_alone(&self, live: &HashSet<ContentDigest>) -> Result<u64, WorkspaceError> {
         self.sync()?;
-        // What others have added since this process came.
+        // Includes contents other processes have added since this one opened the store.
         self.load_added()?;
         let before = self.state().total();
         let halves: HashSet<DigestHalf> = live.iter().map(half_of).collect();
@@ -36,7 +36,8 @@ impl ContentStore {
         Ok(freed)
     }
 
-    /// Gives up packs that only the store has, but for those that a content is read from.
+    /// Removes held packs that the repository no longer has, except those that contents are read
+    /// from.
     fn forget_packs(&self, has_snapshots: bool) {
         let packs = self.packs();
         let needed = packs.retain_shared().list_missing(self.state().pack_names.list_names());
@@ -66,7 +67,7 @@ impl ContentStore {
                 .map_err(|error| WorkspaceError::disk("remove", &path, error))?;
         }
         let freed = before.saturating_sub(state.total());
-        // What is gone no longer counts against the session that wrote it.
+        // Freed bytes no longer count towards the session's limit.
         state.added = state.added.saturating_sub(freed);
         drop(state);
         self.sync_folder()?;
@@ -74,7 +75,7 @@ impl ContentStore {
         Ok(freed)
     }
 
-    /// Segments of which at least a quarter can go. A wholly live segment is left as it is.
+    /// Segments of which at least a quarter can be freed. Fully live segments are kept.
     fn find_wasteful_segments(
         &self,
         live: &HashSet<ContentDigest>,
@@ -104,7 +105,7 @@ impl ContentStore {
             })
             .map(|(number, _)| *number)
             .collect();
-        // What is copied goes to a segment that stays.
+        // Copied records must go to a segment that stays.
         if state.current.is_some_and(|current| wasteful.contains(&current)) {
             state.current = None;
         }
@@ -139,14 +140,14 @@ impl ContentStore {
             let file = Arc::clone(&segment.file);
             let copied = read_header(&file, offset)
                 .and_then(|header| Some((header, read_stored(&file, offset, &header)?)));
-            // A damaged record is not worth a copy; it is not kept any more.
+            // A damaged record is not copied and becomes unavailable.
             let Some((header, stored)) = copied else {
                 state.index.remove(&digest);
                 continue;
             };
             let mut record = header.encode();
             record.extend_from_slice(&stored);
-            // Copying adds nothing that the session has to answer for.
+            // Copied records do not count towards the session's limit.
             let added = state.added;
             self.append(&mut state, Some(digest), &record)?;
             state.added = added;
@@ -156,7 +157,7 @@ impl ContentStore {
 }
 
 impl StoreState {
-    /// Every table that can be read, and its segment.
+    /// Every readable table with its segment.
     fn read_tables(&self) -> Vec<(u32, Vec<PackRow>)> {
         let read = |(segment, offset): &(u32, u32)| {
             Some((*segment, read_table(&self.segments.get(segment)?.file, *offset)?))

@@ -1,11 +1,11 @@
 //! The store: contents and folder records by digest, in append-only segments.
 //!
-//! Several processes may use it: each appends to a segment of its own, and what another has added is
-//! found when it is asked for. Only a process that is alone removes anything. What is read is checked
-//! against its digest, so damage is `NotKept` and never wrong bytes.
+//! Several processes may use it: each appends to its own segment, and finds what others have added
+//! when a digest is missing. Only a process with the exclusive lock removes anything. Reads are
+//! checked against the digest, so damage yields `NotKept` and never wrong bytes.
 //!
-//! What a held pack of git's has is not stored again, if the caller wants that: a table says which object
-//! it is.
+//! If the caller enables it, contents that a held git pack has are not stored again: a table maps
+//! them to git's objects.
 
 mod forget;
 mod pack_names;
@@ -33,24 +33,24 @@ use segment::{ScannedRecord, read_header, read_stored, scan_segment};
 pub(crate) use store_lock::RestoreLock;
 use store_lock::StoreLock;
 
-/// Segments are closed at this size.
+/// A segment of this size is closed.
 const SEGMENT_BYTES: u64 = 64 << 20;
-/// Appended bytes are handed to the system in pieces of this size.
+/// Size at which appended bytes are written to the file.
 const BUFFER_BYTES: usize = 1 << 20;
-/// Of a large disk a percentage is more than anybody needs free.
+/// Cap for `free_percent`: a percentage of a large disk is more than anyone needs free.
 const FREE_BYTES_MAX: u64 = 2 << 30;
-/// Folder records may take this much more than contents, so that a look can end at the bound.
+/// Extra room for folder records, so that a look can complete when contents are at the limit.
 const RECORD_RESERVE: u64 = 32 << 20;
 pub(crate) const TRASH_NAME: &str = "trash";
 
-/// What the store takes on disk.
+/// Disk space the store takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct StoreUsage {
     /// Segments and trash together.
     pub bytes: u64,
     pub segments: u64,
     pub contents: u64,
-    /// What going back moved out of the way and `forget` has not removed yet.
+    /// Files that restores moved away and `forget` has not removed yet.
     pub trash_bytes: u64,
 }
 
@@ -69,21 +69,21 @@ struct StoreState {
     index: HashMap<ContentDigest, RecordPlace>,
     pack_names: PackNames,
     segments: BTreeMap<u32, OpenSegment>,
-    /// The segment that is appended to.
+    /// The segment this process appends to.
     current: Option<u32>,
-    /// Appended and not yet handed to the system.
+    /// Appended bytes not yet written to the file.
     pending: Vec<u8>,
     is_synced: bool,
     losses: u64,
     added: u64,
-    /// What the disk had to give when it was last asked, less what was written since.
+    /// Available disk space when last measured, minus what was written since.
     disk_room: u64,
 }
 
 #[derive(Debug)]
 struct OpenSegment {
     file: Arc<File>,
-    /// Bytes in the file; what is pending comes after them.
+    /// Bytes in the file; pending bytes follow them.
     length: u64,
 }
 
@@ -110,7 +110,8 @@ impl ContentStore {
             state: Mutex::default(),
         };
         let mut state = StoreState { is_synced: true, ..StoreState::default() };
-        // The last segment of a process that is gone may be continued, while nobody else can do so too.
+        // Only with the exclusive lock may this process continue the last segment of one that has
+        // ended.
         state.load(folder, store.lock.is_exclusive())?;
         store.lock.share()?;
         store.state = Mutex::new(state);
@@ -132,7 +133,7 @@ impl ContentStore {
         state.index.contains_key(digest) || state.pack_names.get(digest).is_some()
     }
 
-    /// Keeps a file's bytes. `NoRoom` at the bound; nothing is written then.
+    /// Stores a file's bytes. At the limit fails with `NoRoom` and writes nothing.
     pub(crate) fn put_content(
         &self,
         digest: ContentDigest,
@@ -141,7 +142,7 @@ impl ContentStore {
         self.put(digest, bytes, 0)
     }
 
-    /// The same, but what a held pack has is not stored again.
+    /// Like `put_content`, but does not store what a held pack has.
     pub(crate) fn put_or_refer(
         &self,
         digest: ContentDigest,
@@ -157,8 +158,8 @@ impl ContentStore {
         Ok(())
     }
 
-    /// The packs that are held may be others now, or other than they were. What none of them has any more
-    /// is not kept.
+    /// Reopens the held packs, which may have been added, removed or changed. Contents that no pack
+    /// has any more become unavailable.
     pub(crate) fn reopen_packs(&self) {
         let packs = Arc::new(GitPacks::open(&self.folder, &self.packs()));
         let names = self.state().pack_names.list_names();
@@ -170,14 +171,14 @@ impl ContentStore {
         }
     }
 
-    /// The same, if one of them was written over.
+    /// Reopens the held packs if one of them was modified.
     pub(crate) fn check_packs(&self) {
         if !self.packs().are_unchanged() {
             self.reopen_packs();
         }
     }
 
-    /// Is there a content that only a held pack has?
+    /// Whether any content is only in a held pack.
     pub(crate) fn refers_to_packs(&self) -> bool {
         self.state().pack_names.len() > 0
     }
@@ -196,7 +197,7 @@ impl ContentStore {
         if self.has(&digest) {
             return Ok(());
         }
-        // Outside the lock: compressing is what takes the time.
+        // Compresses before taking the lock, since this takes most of the time.
         let record = encode_record(digest, bytes).ok_or(WorkspaceError::NoRoom)?;
         let mut state = self.state();
         if state.index.contains_key(&digest) {
@@ -212,7 +213,8 @@ impl ContentStore {
         self.append(&mut state, Some(digest), &record).map(drop)
     }
 
-    /// The bytes with this digest, checked; `NotKept` when they are missing or damaged.
+    /// Reads the bytes with this digest and verifies them; `NotKept` when they are missing or
+    /// damaged.
     pub(crate) fn read(&self, digest: &ContentDigest) -> Result<Vec<u8>, WorkspaceError> {
         if let Some(bytes) = self.read_known(digest) {
             return Ok(bytes);
@@ -229,7 +231,7 @@ impl ContentStore {
         FolderRecord::decode(&self.read(digest)?).ok_or(WorkspaceError::DamagedRecord)
     }
 
-    /// Reads what other processes have added.
+    /// Loads records that other processes have added.
     fn load_added(&self) -> Result<(), WorkspaceError> {
         let mut state = self.state();
         let tables = state.pack_names.tables.len();
@@ -258,7 +260,7 @@ impl ContentStore {
         drop(state);
         let bytes = read_record(&file, place.offset, digest);
         if bytes.is_none() {
-            // A later look stores it again when the file is still there.
+            // Unindexed, so that the next look stores it again if the file still exists.
             state = self.state();
             state.index.remove(digest);
             state.losses += 1;
@@ -278,7 +280,7 @@ impl ContentStore {
         bytes
     }
 
-    /// How much may still be added before `NoRoom`.
+    /// Bytes that may still be added before `NoRoom`.
     pub(crate) fn room(&self) -> u64 {
         let state = self.state();
         let session = self.limits.session_bytes.saturating_sub(state.added);
@@ -286,12 +288,12 @@ impl ContentStore {
         session.min(store).min(state.disk_room)
     }
 
-    /// Goes up whenever something that was there may be gone.
+    /// Increases whenever contents may have become unavailable.
     pub(crate) fn losses(&self) -> u64 {
         self.state().losses
     }
 
-    /// Everything put so far is on the disk when this returns.
+    /// Returns once everything put so far is on disk.
     pub(crate) fn sync(&self) -> Result<(), WorkspaceError> {
         let mut state = self.state();
         if state.is_synced {
@@ -359,7 +361,7 @@ impl ContentStore {
         let mut number = state.segments.keys().next_back().map_or(1, |last| last + 1);
         let mut path = segment_path(&self.folder, number);
         self.hook.before("create segment");
-        // Another process may have taken the number.
+        // Another process may already use the number.
         while path.exists() {
             number += 1;
             path = segment_path(&self.folder, number);
@@ -377,7 +379,7 @@ impl ContentStore {
         Ok(number)
     }
 
-    /// On failure nothing of what was pending is in the store.
+    /// On failure nothing of the pending bytes is in the store.
     fn flush(&self, state: &mut StoreState) -> Result<(), WorkspaceError> {
         if state.pending.is_empty() {
             return Ok(());
@@ -393,7 +395,8 @@ impl ContentStore {
             }
             Err(error) => {
                 let length = segment.length;
-                // Should this fail too, the rest is a torn tail, and the next record begins a segment.
+                // If this fails too, the rest is a torn tail, and the next record begins a new
+                // segment.
                 let is_cut = segment.file.set_len(length).is_ok();
                 state
                     .index
@@ -414,7 +417,7 @@ impl ContentStore {
         }
     }
 
-    /// Asks the disk how much may be written until it is asked again.
+    /// Measures how much may be written until the next measurement.
     pub(crate) fn measure_room(&self) -> Result<(), WorkspaceError> {
         let disk = rustix::fs::statvfs(&self.folder)
             .map_err(|error| self.disk_error("measure", error.into()))?;
@@ -449,7 +452,7 @@ impl ContentStore {
     }
 
     fn state(&self) -> MutexGuard<'_, StoreState> {
-        // A panic elsewhere leaves at worst contents that nobody names.
+        // A panic while the lock was held leaves at worst unreferenced contents.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -460,8 +463,8 @@ impl StoreState {
             + self.pending.len() as u64
     }
 
-    /// Reads what the segments hold, or what was added to them since the last time. A process that is
-    /// alone continues the last one.
+    /// Loads the segments, or what was added to them since the last call. With the exclusive lock,
+    /// also takes over the last segment for appending.
     fn load(&mut self, folder: &Path, is_alone: bool) -> Result<(), WorkspaceError> {
         let error_at = |path: &Path, error| WorkspaceError::disk("read", path, error);
         let numbers = list_segments(folder).map_err(|error| error_at(folder, error))?;
@@ -471,13 +474,13 @@ impl StoreState {
             let path = segment_path(folder, number);
             let start = self.segments.get(&number).map_or(0, |segment| segment.length);
             if self.current == Some(number) {
-                // Our own: what is in it is known, and it is open for writing.
+                // Our own segment is already indexed and open for writing.
                 continue;
             }
             let opened = File::options().read(true).append(is_alone).open(&path);
             let file = match opened {
                 Ok(file) => file,
-                // A process that was alone has just removed it.
+                // A process with the exclusive lock has just removed it.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 Err(error) => return Err(error_at(&path, error)),
             };
@@ -509,7 +512,7 @@ fn read_record(file: &File, offset: u32, digest: &ContentDigest) -> Option<Vec<u
     (ContentDigest::of(&bytes) == *digest).then_some(bytes)
 }
 
-/// None for one that is damaged: what it names is not kept.
+/// `None` for a damaged table: its contents become unavailable.
 fn read_table(file: &File, offset: u32) -> Option<Vec<PackRow>> {
     let header = read_header(file, offset)?;
     decode_table(&header, &read_stored(file, offset, &header)?)
@@ -521,10 +524,10 @@ fn decode_record(record: &[u8], digest: &ContentDigest) -> Option<Vec<u8>> {
     decompress(header.method, record.get(HEADER_BYTES..end)?, header.raw_length as usize)
 }
 
-/// Removes a store with everything in it; `InUse` while a process uses it.
+/// Removes a store and everything in it.
 ///
 /// # Errors
-/// `InUse`, and `Disk`.
+/// `InUse` while a process uses it, and `Disk`.
 pub fn remove_store(folder: &Path) -> Result<(), WorkspaceError> {
     let lock = StoreLock::acquire(folder)?;
     if !lock.is_exclusive() {
@@ -548,7 +551,8 @@ fn list_segments(folder: &Path) -> io::Result<Vec<u32>> {
     Ok(numbers)
 }
 
-/// Plain files directly in the folders of a folder; what cannot be read counts nothing.
+/// Total size of the regular files one level below the folder's sub-folders; unreadable ones count
+/// 0.
 fn measure_folder(folder: &Path) -> u64 {
     let entries = |folder: &Path| std::fs::read_dir(folder).into_iter().flatten().flatten();
     entries(folder)

@@ -1,8 +1,8 @@
-//! Contents that are not stored here because a held pack of git's has them: for each digest the name of
-//! git's object. A table of them is one record of a segment.
+//! Contents that are not stored because a held git pack has them: maps each digest to the name of
+//! git's object. A segment record holds a table of them.
 //!
-//! A content is found by the first half of its digest. Two contents that share it cannot be made on purpose,
-//! and what is read is compared with the whole digest in any case.
+//! Contents are looked up by the first half of their digest. Collisions of the half cannot be
+//! constructed, and reads are verified against the whole digest anyway.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -13,7 +13,6 @@ use crate::git_packs::ObjectName;
 
 pub(super) type DigestHalf = [u8; 16];
 
-/// One content and its object.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PackRow {
     pub(super) half: DigestHalf,
@@ -24,14 +23,14 @@ impl PackRow {
     pub(super) const BYTES: u64 = 16 + 20;
 }
 
-/// What is known of such contents.
+/// The known contents of this kind.
 #[derive(Debug, Default)]
 pub(super) struct PackNames {
     names: HashMap<DigestHalf, ObjectName>,
-    /// Not durable yet; the first of them are in a record that was appended.
+    /// Rows that are not durable yet; the first `appended` of them are in an appended record.
     unsynced: Vec<PackRow>,
     appended: usize,
-    /// Where tables stand: segment and offset.
+    /// Segment and offset of each table.
     pub(super) tables: Vec<(u32, u32)>,
 }
 
@@ -53,7 +52,7 @@ impl PackNames {
         self.names.remove(&half_of(digest));
     }
 
-    /// What no record has yet, as one; none when there is nothing.
+    /// The rows not yet appended, as one record; `None` when there are none.
     pub(super) fn take_record(&mut self) -> Option<Vec<u8>> {
         let rows = self.unsynced.get(self.appended..).filter(|rows| !rows.is_empty())?;
         let record = encode_table(rows);
@@ -66,7 +65,7 @@ impl PackNames {
         self.appended = 0;
     }
 
-    /// What was not durable is not known any more, nor are tables of this segment from `length` on.
+    /// Forgets the rows that are not durable, and the tables of `segment` from `length` on.
     pub(super) fn drop_unsynced(&mut self, segment: u32, length: u64) {
         for row in self.unsynced.drain(..) {
             self.names.remove(&row.half);
@@ -84,7 +83,7 @@ impl PackNames {
         self.names.values().copied().collect()
     }
 
-    /// Returns whether something was known that no pack has.
+    /// Removes contents that no pack has; returns whether there were any.
     pub(super) fn remove_missing(&mut self, missing: &BTreeSet<ObjectName>) -> bool {
         let before = self.names.len();
         self.names.retain(|_, name| !missing.contains(name));
@@ -125,7 +124,7 @@ fn encode_table(rows: &[PackRow]) -> Option<Vec<u8>> {
     Some(record)
 }
 
-/// The rows of a table's stored bytes; none when they are not what was written.
+/// Decodes the stored bytes of a table; `None` when they do not match their digest.
 pub(super) fn decode_table(header: &RecordHeader, stored: &[u8]) -> Option<Vec<PackRow>> {
     if ContentDigest::of(stored) != header.digest {
         return None;

@@ -1,5 +1,5 @@
-//! The format of one segment file: records one after another, each with a header that is checked on
-//! its own, so that a torn tail or a damaged record costs that record and nothing else.
+//! The format of a segment file: consecutive records, each with a header that has its own checksum,
+//! so that a torn tail or a damaged record affects only that record.
 
 use std::fs::File;
 use std::io;
@@ -9,7 +9,8 @@ use crate::digest::ContentDigest;
 use crate::folder_record::ByteReader;
 
 const MAGIC: &[u8; 4] = b"WSR1";
-/// Magic, method, digest, raw length, stored length, checksum of the stored bytes, checksum of all this.
+/// Magic, method, digest, raw length, stored length, checksum of the stored bytes, checksum of the
+/// header.
 pub(crate) const HEADER_BYTES: usize = 4 + 1 + 32 + 4 + 4 + 4 + 4;
 
 /// How the bytes of a record are stored.
@@ -17,9 +18,9 @@ pub(crate) const HEADER_BYTES: usize = 4 + 1 + 32 + 4 + 4 + 4 + 4;
 pub(crate) enum StorageMethod {
     Plain,
     Lz4,
-    /// No content: everything before it in the segment was made durable.
+    /// No content: everything before it in the segment is durable.
     SyncMark,
-    /// A table of contents that a pack of git's has.
+    /// A table of contents that git's packs have.
     PackNames,
 }
 
@@ -32,26 +33,25 @@ pub(crate) struct RecordHeader {
     pub(crate) checksum: u32,
 }
 
-/// A record found in a segment.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ScannedRecord {
     pub(crate) header: RecordHeader,
     pub(crate) offset: u32,
 }
 
-/// What a segment file holds.
+/// Result of scanning a segment file.
 #[derive(Debug, Default)]
 pub(crate) struct SegmentScan {
     pub(crate) records: Vec<ScannedRecord>,
-    /// Bytes looked at.
+    /// Length of the file when it was scanned.
     pub(crate) length: u64,
-    /// Nothing damaged and nothing left over: more may be appended.
+    /// No damage and no trailing bytes, so records may be appended.
     pub(crate) is_whole: bool,
-    /// The segment ends with records that no mark follows.
+    /// Records at the end of the segment are not followed by a sync mark.
     pub(crate) has_unmarked_tail: bool,
 }
 
-/// The smaller of the bytes as they are and compressed.
+/// Returns whichever is smaller, the compressed or the plain bytes.
 pub(crate) fn compress(bytes: &[u8]) -> (StorageMethod, Vec<u8>) {
     let compressed = lz4_flex::block::compress(bytes);
     match compressed.len() < bytes.len() {
@@ -60,7 +60,7 @@ pub(crate) fn compress(bytes: &[u8]) -> (StorageMethod, Vec<u8>) {
     }
 }
 
-/// None when the bytes are not what `compress` made of `raw_length` bytes.
+/// `None` when the stored bytes do not decompress to `raw_length` bytes.
 pub(crate) fn decompress(
     method: StorageMethod,
     stored: &[u8],
@@ -74,7 +74,7 @@ pub(crate) fn decompress(
     (bytes.len() == raw_length).then_some(bytes)
 }
 
-/// Header and stored bytes as they stand in a segment or a pack.
+/// Header and stored bytes, as used in segments and packs.
 pub(crate) fn encode_record(digest: ContentDigest, bytes: &[u8]) -> Option<Vec<u8>> {
     let (method, stored) = compress(bytes);
     let header = RecordHeader {
@@ -139,8 +139,8 @@ impl RecordHeader {
     }
 }
 
-/// Reads the headers of a segment from `start` on. Stored bytes are read only where no mark vouches
-/// for them.
+/// Scans the headers of a segment from `start` on. Stored bytes are read and checked only after the
+/// last sync mark.
 pub(crate) fn scan_segment(file: &File, start: u64) -> io::Result<SegmentScan> {
     let length = file.metadata()?.len();
     let mut scan = SegmentScan { length, is_whole: true, ..SegmentScan::default() };
@@ -180,7 +180,7 @@ pub(crate) fn scan_segment(file: &File, start: u64) -> io::Result<SegmentScan> {
     Ok(scan)
 }
 
-/// The stored bytes of a record; none when they are not what was written.
+/// Reads the stored bytes of a record; `None` when their checksum is wrong.
 pub(crate) fn read_stored(file: &File, offset: u32, header: &RecordHeader) -> Option<Vec<u8>> {
     let mut stored = vec![0; header.stored_length as usize];
     file.read_exact_at(&mut stored, u64::from(offset) + HEADER_BYTES as u64).ok()?;
@@ -193,8 +193,8 @@ pub(crate) fn read_header(file: &File, offset: u32) -> Option<RecordHeader> {
     RecordHeader::decode(&bytes)
 }
 
-/// After damage: the next place that holds a header. What it says of its content is checked when it
-/// is read, so bytes that only look like a header do no harm.
+/// After damage, finds the next valid header. Contents are verified when they are read, so bytes
+/// that only look like a header do no harm.
 fn find_next_record(file: &File, from: u64, length: u64) -> io::Result<Option<u64>> {
     const WINDOW: usize = 1 << 20;
     let mut start = from;

@@ -1,5 +1,4 @@
-//! Who uses a store. Every user holds its lock together with others; a process that removes something
-//! must hold it alone.
+//! Locks of a store. Every user holds a shared lock; removing anything needs the exclusive lock.
 
 use std::fs::File;
 use std::os::unix::fs::OpenOptionsExt;
@@ -19,7 +18,7 @@ pub(crate) struct StoreLock {
 }
 
 impl StoreLock {
-    /// Alone if nobody else is there, else with the others.
+    /// Takes the exclusive lock if the store is unused, else a shared one.
     pub(super) fn acquire(folder: &Path) -> Result<Self, WorkspaceError> {
         let (file, path) = open_lock_file(folder, LOCK_NAME)?;
         let mut lock = Self { path, file, is_exclusive: false };
@@ -34,7 +33,7 @@ impl StoreLock {
         self.is_exclusive
     }
 
-    /// Lets others in.
+    /// Downgrades to a shared lock.
     pub(super) fn share(&mut self) -> Result<(), WorkspaceError> {
         if std::mem::replace(&mut self.is_exclusive, false) {
             self.wait_shared()?;
@@ -42,19 +41,20 @@ impl StoreLock {
         Ok(())
     }
 
-    /// Does something while nobody else is there; `InUse` otherwise.
+    /// Runs `work` under the exclusive lock; fails with `InUse` if another process holds the lock.
     pub(super) fn run_alone<T>(
         &self,
         work: impl FnOnce() -> Result<T, WorkspaceError>,
     ) -> Result<T, WorkspaceError> {
-        // What is held is given up for a moment when it changes, so it is taken again in any case.
+        // Converting an flock is not atomic and may lose it, so the shared lock is taken again in
+        // any case.
         let is_alone = self.try_lock(FlockOperation::NonBlockingLockExclusive)?;
         let done = if is_alone { work() } else { Err(WorkspaceError::InUse) };
         self.wait_shared()?;
         done
     }
 
-    /// A process is alone for as long as it takes to open a store or to remove something from it.
+    /// The exclusive lock is held only while a store is opened or something is removed from it.
     fn wait_shared(&self) -> Result<(), WorkspaceError> {
         for _ in 0..LOCK_TRIES {
             if self.try_lock(FlockOperation::NonBlockingLockShared)? {
@@ -70,7 +70,7 @@ impl StoreLock {
     }
 }
 
-/// Held while files go back: one process at a time does that.
+/// Held during a restore: only one process at a time restores.
 #[derive(Debug)]
 pub(crate) struct RestoreLock {
     _file: File,
@@ -104,5 +104,5 @@ fn try_flock(file: &File, path: &Path, operation: FlockOperation) -> Result<bool
 const LOCK_NAME: &str = "lock";
 const RESTORE_LOCK_NAME: &str = "restore-lock";
 const LOCK_PAUSE: Duration = Duration::from_millis(5);
-/// Together ten seconds: longer than a large store takes to open.
+/// With the pause, ten seconds: longer than opening a large store takes.
 const LOCK_TRIES: usize = 2_000;

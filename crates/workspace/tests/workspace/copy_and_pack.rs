@@ -1,4 +1,4 @@
-//! Copies that do not touch each other, and packs that are taken whole or not at all.
+//! Copies are independent of the original; packs are taken whole or not at all.
 
 use std::collections::BTreeSet;
 
@@ -109,7 +109,6 @@ fn a_copy_of_a_linked_worktree_does_not_share_its_repository() {
     assert!(place.join("module/.git").exists());
 }
 
-/// A tree, packed.
 fn pack_tree(options: &PackOptions) -> (Fixture, Vec<u8>, windlass_workspace::PackReport) {
     let mut fixture = Fixture::in_memory();
     fixture.write(".gitignore", ".env\nsecret/\n");
@@ -142,7 +141,7 @@ fn w32_a_pack_holds_the_files_but_nothing_ignored_and_nothing_of_git() {
         ![".env", ".git", "secret"].iter().any(|left_out| path.starts_with(left_out))
     });
     assert_same(&read_tree(&place), &expected, "the other side");
-    // Named, it travels.
+    // Included by name, it is packed.
     let named = BTreeSet::from([RelativePath::new(".env").unwrap()]);
     let (_, pack, _) = pack_tree(&PackOptions { include_ignored: named, known: Vec::new() });
     let id = other.workspace().unpack(&mut pack.as_slice()).unwrap();
@@ -168,7 +167,7 @@ fn what_the_other_side_knows_does_not_travel() {
     fixture.workspace().pack(second, &options, &mut pack).unwrap();
     assert!(pack.len() < 2_000, "{} bytes", pack.len());
     assert_eq!(other.workspace().unpack(&mut pack.as_slice()).unwrap(), second);
-    // A machine that lacks the rest refuses it.
+    // A machine that lacks the other contents refuses the pack.
     let mut third = Fixture::in_memory();
     let refused = third.workspace().unpack(&mut pack.as_slice()).unwrap_err();
     assert!(matches!(refused, WorkspaceError::PackRefused(PackProblem::MissingContent)));
@@ -209,7 +208,7 @@ fn w31_a_pack_over_the_bounds_is_refused() {
     }
 }
 
-/// The problem that a pack with this root is refused for.
+/// Unpacks a pack with this root and returns why it is refused.
 fn refuse(pack: HostilePack, root: ContentDigest) -> PackProblem {
     let mut other = Fixture::in_memory();
     let bytes = pack.end(root);
@@ -235,14 +234,15 @@ fn w31_names_that_lead_elsewhere_are_refused() {
         let root = pack.add_folder(&[HostilePack::file(name, content, 1, 0o644)]);
         assert_eq!(refuse(pack, root), PackProblem::CarriesGit, "{name:?}");
     }
-    // A link and a folder of one name: what is in the folder would be written through the link.
+    // A symlink and a folder with the same name: the folder's files would be written through the
+    // link.
     let mut pack = HostilePack::new();
     let content = pack.add(b"x");
     let inner = pack.add_folder(&[HostilePack::file("f", content, 1, 0o644)]);
     let link = HostilePack::link("a", "/etc");
     let root = pack.add_folder(&[link, HostilePack::folder("a", inner)]);
     assert_eq!(refuse(pack, root), PackProblem::BadRecord);
-    // Setuid, and a size that is not the content's.
+    // Setuid, then a size that does not match the content.
     let mut pack = HostilePack::new();
     let content = pack.add(b"x");
     let root = pack.add_folder(&[HostilePack::file("f", content, 1, 0o4755)]);
@@ -255,7 +255,7 @@ fn w31_names_that_lead_elsewhere_are_refused() {
 
 #[test]
 fn w31_bombs_are_refused() {
-    // Forty folders, each naming the next one twice: a million million files.
+    // Forty folders, each naming the next one twice: 2^40 files.
     let mut pack = HostilePack::new();
     let content = pack.add(b"x");
     let mut folder = pack.add_folder(&[HostilePack::file("f", content, 1, 0o644)]);
@@ -264,7 +264,7 @@ fn w31_bombs_are_refused() {
         folder = pack.add_folder(&twice);
     }
     assert_eq!(refuse(pack, folder), PackProblem::TooLarge);
-    // Two thousand folders in each other.
+    // Two thousand nested folders.
     let mut pack = HostilePack::new();
     let mut folder = pack.add_folder(&[]);
     for _ in 0..2_000 {

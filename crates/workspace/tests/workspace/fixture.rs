@@ -1,4 +1,4 @@
-//! A folder with a workspace on it, and an exact description of what a folder holds.
+//! A folder with an open workspace, and byte-exact comparison of trees.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -13,7 +13,7 @@ use windlass_workspace::{
     SnapshotId, SnapshotReport, Workspace, WorkspaceOptions,
 };
 
-/// What stands at one path, byte for byte.
+/// The exact state of one path.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) enum Standing {
     File { bytes: Vec<u8>, mode: u32 },
@@ -50,19 +50,19 @@ impl Fixture {
         Self::with(WorkspaceOptions::default())
     }
 
-    /// Where syncing costs nothing, if the machine has such a place.
+    /// On tmpfs if the machine has one, where syncing is free.
     pub(crate) fn in_memory() -> Self {
         let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
         Self::below(folder, WorkspaceOptions::default())
     }
 
-    /// Where files have a disk below them, if the build has one.
+    /// Below the build's target folder, normally on a real disk.
     pub(crate) fn on_disk() -> Self {
         let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         Self::below(folder, WorkspaceOptions::default())
     }
 
-    /// With the root, or the store, in another place.
+    /// With the root and the store at the given paths.
     pub(crate) fn at(root: PathBuf, store: PathBuf) -> Self {
         let workspace = open_on_any_disk(&root, &store, WorkspaceOptions::default());
         Self { root, store, workspace: Some(workspace), _folder: tempfile::tempdir().unwrap() }
@@ -84,7 +84,7 @@ impl Fixture {
         self.workspace.as_mut().unwrap()
     }
 
-    /// As another process would find it.
+    /// Reopens the workspace, as another process would.
     pub(crate) fn reopen(&mut self) -> &mut Workspace {
         self.reopen_with(WorkspaceOptions::default())
     }
@@ -117,7 +117,7 @@ impl Fixture {
         read_tree(&self.root)
     }
 
-    /// Goes back over one batch of ours, with no consent.
+    /// Restores over one batch of ours, without consent.
     pub(crate) fn undo(&mut self, before: SnapshotId, after: SnapshotId) -> RestoreReport {
         let plan = self.plan(before, after);
         self.workspace().carry_out(&plan, &RestoreConsent::None, &CancelFlag::new()).unwrap()
@@ -127,19 +127,19 @@ impl Fixture {
         self.workspace().plan(before, &[(before, after)], &CancelFlag::new()).unwrap()
     }
 
-    /// Runs git as a person would, with no configuration but the repository's.
+    /// Runs git with no configuration but the repository's.
     pub(crate) fn git(&self, arguments: &[&str]) -> String {
         run_git(&self.root, arguments)
     }
 }
 
-/// Tests must not depend on how full the disk is.
+/// With no free space required, so that tests do not depend on how full the disk is.
 fn open_on_any_disk(root: &Path, store: &Path, mut options: WorkspaceOptions) -> Workspace {
     options.limits.free_percent = 0;
     Workspace::open(root, store, options).unwrap()
 }
 
-/// Fails with the paths that differ and nothing else.
+/// On failure, shows only the paths that differ.
 #[track_caller]
 pub(crate) fn assert_same(found: &TreeState, expected: &TreeState, about: &str) {
     let paths: std::collections::BTreeSet<_> = found.keys().chain(expected.keys()).collect();
@@ -200,19 +200,17 @@ pub(crate) fn bytes_path(bytes: &[u8]) -> &Path {
     Path::new(OsStr::from_bytes(bytes))
 }
 
-/// Paths of the plan with this standing.
 pub(crate) fn standing_paths(plan: &RestorePlan, standing: PathStanding) -> Vec<String> {
     let steps = plan.steps.iter().filter(|step| step.standing == standing);
     steps.map(|step| step.path.to_string()).collect()
 }
 
-/// Paths with this result.
 pub(crate) fn result_paths(report: &RestoreReport, result: RestoreResult) -> Vec<String> {
     let outcomes = report.outcomes.iter().filter(|outcome| outcome.result == result);
     outcomes.map(|outcome| outcome.path.to_string()).collect()
 }
 
-/// A small generator of numbers, the same for the same seed.
+/// A small deterministic random number generator.
 pub(crate) struct Random(u64);
 
 impl Random {
@@ -227,7 +225,7 @@ impl Random {
         usize::try_from(self.0 % bound as u64).unwrap()
     }
 
-    /// Bytes that do not compress.
+    /// Incompressible bytes.
     pub(crate) fn noise(&mut self, length: usize) -> Vec<u8> {
         (0..length).map(|_| self.below(256) as u8).collect()
     }

@@ -1,6 +1,7 @@
-//! A disk that is full, for real: a small file system in memory, in a mount namespace of its own.
+//! Tests on a disk that is really full: a small tmpfs in its own mount namespace.
 //!
-//! The test starts itself again in that namespace. Where the system gives none, there is nothing to see.
+//! The test runs itself again in that namespace. Where the system allows none, it passes without a
+//! check.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,10 +12,10 @@ use windlass_workspace::{
 
 use crate::fixture::{Fixture, Random, assert_same, result_paths};
 
-/// Set in the namespace: a file system of 4 MB.
+/// Set in the namespace to the path of a 4 MB file system.
 const SMALL_DISK: &str = "WORKSPACE_TEST_SMALL_DISK";
 
-/// The small disk, in the process that has one; else runs the test of this name there.
+/// Returns the small disk in the process that has one; else runs the named test in such a process.
 fn small_disk(test: &str) -> Option<PathBuf> {
     if let Some(disk) = std::env::var_os(SMALL_DISK) {
         return Some(disk.into());
@@ -41,7 +42,7 @@ fn small_disk(test: &str) -> Option<PathBuf> {
     None
 }
 
-/// Writes until nothing more goes.
+/// Writes a file until the disk is full.
 fn fill(disk: &Path) -> PathBuf {
     use std::io::Write;
     let path = disk.join("filler");
@@ -64,13 +65,13 @@ fn w11_a_disk_that_is_full_while_contents_are_kept_costs_only_the_way_back() {
     let mut fixture = Fixture::at(root, disk.join("store"));
     fixture.write("small", "one");
     let first = fixture.look().id;
-    // More than there is room for, and known to be so.
+    // More than the measured room.
     fixture.write("large", Random::new(1).noise(6 << 20));
     fixture.write("small", "two");
     let second = fixture.look();
     let reasons: Vec<_> = second.uncovered.iter().map(|one| one.reason).collect();
     assert_eq!(reasons, [UncoveredReason::NoRoom]);
-    // Somebody else fills the disk after it was measured, before a write.
+    // Another program fills the disk between measurement and write.
     std::fs::remove_file(fixture.path("large")).unwrap();
     fixture.write("medium", Random::new(2).noise(600_000));
     let filled = disk.clone();

@@ -1,4 +1,4 @@
-//! Repositories: git's state goes back with the files, or stays as a whole.
+//! Git's state is restored with the files, or not at all.
 
 use std::path::Path;
 
@@ -9,7 +9,6 @@ use windlass_workspace::{
 
 use crate::fixture::{Fixture, assert_same, result_paths, run_git, standing_paths};
 
-/// A repository with one commit.
 fn commit_one() -> Fixture {
     let fixture = Fixture::new();
     fixture.git(&["init", "-q"]);
@@ -53,7 +52,7 @@ fn w22_commits_branches_stashes_and_rebases_of_a_turn_go_back() {
     assert_eq!(fixture.git(&["for-each-ref"]), refs);
     assert_eq!(fixture.git(&["status", "--porcelain=v2", "--branch"]), status);
     fixture.git(&["fsck", "--strict"]);
-    // And forth again.
+    // And back to the state before the restore.
     fixture.undo(report.before, report.after);
     assert_eq!(fixture.git(&["symbolic-ref", "HEAD"]), "refs/heads/topic");
     fixture.git(&["fsck", "--strict"]);
@@ -88,7 +87,7 @@ fn w22_a_status_of_a_person_does_not_hold_back_gits_state() {
     fixture.write("a", "turn\n");
     fixture.git(&["commit", "-qam", "turn"]);
     let after = fixture.look().id;
-    // An editor asks for the status: git writes the index anew with other times.
+    // An editor runs `git status`, which rewrites the index with other times.
     std::fs::File::options()
         .write(true)
         .open(fixture.path("sub/b"))
@@ -116,7 +115,7 @@ fn w23_with_a_lock_of_git_files_go_back_and_gits_state_does_not() {
     fixture.write(".git/index.lock", "");
     let plan = fixture.plan(before, after);
     assert!(standing_paths(&plan, PathStanding::GitLocked).contains(&".git/index".to_owned()));
-    // A lock that came after the plan is seen too.
+    // A lock taken after planning is noticed too.
     let report =
         fixture.workspace().carry_out(&free, &RestoreConsent::All, &CancelFlag::new()).unwrap();
     assert!(result_paths(&report, RestoreResult::Skipped).contains(&".git/index".to_owned()));
@@ -232,7 +231,7 @@ fn w20_every_kind_of_index_is_read_or_passed_over() {
     fixture.git(&["add", "-f", "."]);
     fixture.git(&["commit", "-qm", "out"]);
     let tracked_changes = |fixture: &mut Fixture, about: &str| {
-        // A new process, so that only the index speaks for the files.
+        // A new process without a cache, so that only the index can show the files as tracked.
         std::fs::remove_file(fixture.store.join("look-cache")).ok();
         fixture.workspace = None;
         std::fs::remove_file(fixture.store.join("look-cache")).ok();
@@ -245,7 +244,7 @@ fn w20_every_kind_of_index_is_read_or_passed_over() {
     for version in ["2", "3", "4"] {
         fixture.git(&["update-index", "--index-version", version]);
         if version == "3" {
-            // Only an index with such a flag is of version 3.
+            // Git writes version 3 only if an entry has such a flag.
             fixture.git(&["update-index", "--skip-worktree", "out/flagged"]);
         }
         assert_eq!(tracked_changes(&mut fixture, version), 1, "version {version}");
@@ -257,7 +256,7 @@ fn w20_every_kind_of_index_is_read_or_passed_over() {
     fixture.git(&["add", "later"]);
     assert_eq!(tracked_changes(&mut fixture, "split"), 1, "split");
     fixture.git(&["update-index", "--no-split-index"]);
-    // Damaged: nothing is known to be tracked, and everything else goes on.
+    // Damaged: nothing is known to be tracked, and everything else still works.
     let index = fixture.path(".git/index");
     let whole = std::fs::read(&index).unwrap();
     for (about, bytes) in [
@@ -299,7 +298,7 @@ fn w21_files_come_back_though_git_has_lost_its_objects() {
     fixture.git(&["add", "."]);
     fixture.git(&["commit", "-qm", "second"]);
     let before = fixture.look().id;
-    // The turn rewrites history, and has everything collected that it no longer names.
+    // The turn rewrites history and prunes everything unreachable.
     fixture.git(&["reset", "-q", "--hard", "HEAD~1"]);
     fixture.git(&["reflog", "expire", "--expire=now", "--all"]);
     fixture.git(&["gc", "-q", "--prune=now"]);

@@ -1,4 +1,4 @@
-//! Packs that no packer of ours writes, with every checksum right.
+//! Builds packs that our packer never writes, with valid checksums.
 
 use windlass_workspace::ContentDigest;
 
@@ -15,7 +15,7 @@ impl HostilePack {
         self.add_claiming(content, u32::try_from(content.len()).unwrap())
     }
 
-    /// A content that says of itself how long it is.
+    /// Adds a content whose header claims `length` bytes.
     pub(crate) fn add_claiming(&mut self, content: &[u8], length: u32) -> ContentDigest {
         let digest = ContentDigest::of(content);
         let mut header = b"WSR1\0".to_vec();
@@ -55,7 +55,7 @@ impl HostilePack {
         entry
     }
 
-    /// The whole pack with this root.
+    /// Ends the pack with this root and returns it.
     pub(crate) fn end(mut self, root: ContentDigest) -> Vec<u8> {
         let mut mark = b"WSR1\x02".to_vec();
         mark.extend_from_slice(&[0; 32 + 12]);

@@ -1,4 +1,4 @@
-//! A repository full of programs: none of them runs, in any operation.
+//! A repository whose configuration names programs: no operation runs any of them.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use windlass_workspace::{CancelFlag, LookDepth, PackOptions, RestoreConsent};
 
 use crate::fixture::{Fixture, run_git, set_mode};
 
-/// Sets every way a repository has to name a program, each of which would leave a marker.
+/// Sets every option by which a repository can name a program. Each program would create a marker.
 fn make_hostile(repository: &Path, marker: &Path) {
     let program = repository.join(".git/program");
     std::fs::write(&program, format!("#!/bin/sh\ntouch {}\ncat\n", marker.display())).unwrap();
@@ -76,7 +76,7 @@ fn w18_no_program_of_a_repository_runs_in_any_operation() {
     assert_eq!(fixture.read("a"), "two\n");
     assert!(!marker.exists(), "a program of the repository was run");
 
-    // The markers work: git itself runs the programs.
+    // Check of the test itself: git does run the programs.
     let _ = std::process::Command::new("git").arg("status").current_dir(&fixture.root).output();
     assert!(marker.exists(), "the trap is set");
 }

@@ -1,7 +1,7 @@
-//! A kill before every operation that changes the disk.
+//! Kills before every operation that changes the disk.
 //!
-//! The hook panics there, which leaves the disk as a kill would: nothing is written while the panic
-//! unwinds. Then everything is opened anew, as the next process does it.
+//! The hook panics there, which leaves the disk as a kill would: nothing is written during
+//! unwinding. Then everything is reopened, as the next process would do.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use windlass_workspace::{
 
 use crate::fixture::{Fixture, Random, TreeState, assert_same};
 
-/// Lets `act` run until it is killed before operation `moment`. Returns whether it was.
+/// Runs `act` until it is killed before operation number `moment`. Returns whether that happened.
 pub(crate) fn kill_at(
     fixture: &mut Fixture,
     moment: usize,
@@ -32,7 +32,7 @@ pub(crate) fn kill_at(
     ended.is_err()
 }
 
-/// Runs `check` for every moment at which the work can be killed.
+/// Runs `check` for every moment at which the work can be killed; there must be at least `least`.
 pub(crate) fn for_every_moment(least: usize, mut check: impl FnMut(usize) -> bool) {
     let mut moment = 0;
     while check(moment) {
@@ -111,7 +111,8 @@ fn check_restore(moment: usize, second: Option<usize>) -> bool {
             &format!("killed at {moment}, {second:?}"),
         );
     } else {
-        // Before the list was written nothing had happened; after it was removed all had.
+        // Killed before the log was written (nothing done) or after it was removed (everything
+        // done).
         let state = fixture.state();
         assert!(state == changed.tree_before || state == changed.tree_after, "killed at {moment}");
     }
@@ -231,10 +232,10 @@ fn w10_a_copy_killed_at_any_moment_leaves_the_origin_alone_and_is_made_elsewhere
     });
 }
 
-/// Set for the process that is killed: the folder it works in.
+/// Environment variable for the process to be killed: the folder it works in.
 const VICTIM_FOLDER: &str = "WORKSPACE_TEST_VICTIM_FOLDER";
 
-/// Goes back and forth between two states until it is killed. Does nothing in an ordinary run.
+/// Restores back and forth between two states until it is killed. Does nothing in an ordinary run.
 #[test]
 fn victim_of_the_next_test() {
     let Some(folder) = std::env::var_os(VICTIM_FOLDER).map(std::path::PathBuf::from) else {
@@ -285,7 +286,7 @@ fn w10_a_process_that_is_killed_leaves_whole_files_and_a_restore_to_finish() {
             line.as_ref().is_ok_and(|line| line.ends_with("round"))
         };
         let rounds = lines.filter(is_round).take(usize::try_from(round).unwrap()).count();
-        // Some way into the work, a different one each time.
+        // Kills at a different point of the work in each round.
         for spin in 0..round * 40_000 {
             std::hint::black_box(spin);
         }

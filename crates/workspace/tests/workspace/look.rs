@@ -1,4 +1,4 @@
-//! What a look covers, what it only names, and that it always ends.
+//! What a look covers, what it reports as uncovered, and that it always ends.
 
 use std::os::unix::net::UnixListener;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ fn w1_a_file_that_changes_while_it_is_read_is_never_kept_torn() {
             let mut letter = b'a';
             while !is_over.load(Ordering::Relaxed) {
                 letter = if letter == b'z' { b'a' } else { letter + 1 };
-                // In place, so that a reader sees a mixture.
+                // In place, so that a reader sees a mixture of old and new.
                 let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
                 std::os::unix::fs::FileExt::write_all_at(&file, &vec![letter; 1 << 20], 0).unwrap();
             }
@@ -40,8 +40,8 @@ fn w1_a_file_that_changes_while_it_is_read_is_never_kept_torn() {
     writer.join().unwrap();
     let last = fixture.look();
     for report in reports {
-        // Whatever was kept is what its digest says; a mixture was told as unstable or has a stamp
-        // that makes the next look read again.
+        // Every stored content matches its digest; a mixture was reported as unstable, or has a
+        // stamp that makes the next look read the file again.
         for change in fixture.workspace().changes(report.id, last.id).unwrap() {
             if let PathImage::File { content, .. } = change.before {
                 fixture.workspace().read(&content).unwrap();
@@ -65,7 +65,7 @@ fn w2_a_change_is_seen_whatever_the_times_say() {
     file.set_modified(modified).unwrap();
     let after = fixture.look().id;
     assert_ne!(before, after, "same size, same time of modification");
-    // The same with another inode, as `cp -p` and a rename leave it.
+    // The same with another inode, as after `cp -p` and a rename.
     fixture.write("b", "six");
     std::fs::File::options()
         .write(true)
@@ -136,7 +136,7 @@ fn w5_what_git_tracks_is_covered_although_it_is_ignored() {
     fixture.undo(before, after);
     assert_eq!(fixture.read("out/tracked"), "1");
     assert_eq!(fixture.read("out/loose"), "2");
-    // Tracked only now: the index changed and no rule did.
+    // Tracked only now: the index changed, the rules did not.
     fixture.git(&["add", "-f", "out/loose"]);
     fixture.look();
     let before = fixture.look().id;
@@ -181,7 +181,7 @@ fn w13_what_cannot_be_read_is_named_and_the_rest_is_covered() {
     let is_root = std::fs::File::open(fixture.path("closed")).is_ok();
     let report = uncovered(&mut fixture);
     set_mode(&fixture.path("folder"), 0o755);
-    // The superuser may read everything.
+    // Root may read everything.
     let expected: &[_] = if is_root {
         &[]
     } else {
@@ -261,7 +261,7 @@ fn w15_huge_files_are_named_and_not_read() {
     assert!(start.elapsed() < Duration::from_secs(60));
     let [one] = report.uncovered.as_slice() else { panic!() };
     assert_eq!((one.reason, one.bytes), (UncoveredReason::TooLarge, 1 << 40));
-    // Told when it changed.
+    // A change is noticed by the stamp.
     sparse.set_len(1 << 39).unwrap();
     let after = fixture.look();
     assert_eq!(fixture.workspace().changes(report.id, after.id).unwrap().len(), 1);
@@ -296,7 +296,7 @@ fn w16_any_name_and_any_depth_is_exact() {
     let long = "n".repeat(255);
     fixture.write(&long, "long");
     std::fs::write(fixture.path(bytes_path(b"new\nline\xff")), "odd").unwrap();
-    // Deeper than a path may be long: made and read folder by folder.
+    // Deeper than a path may be long: created folder by folder.
     let mut handle = std::fs::File::open(&fixture.root).unwrap();
     for _ in 0..500 {
         use rustix::fs::{Mode, OFlags, mkdirat, openat};
@@ -328,7 +328,7 @@ fn a_file_that_did_not_change_is_not_read_again() {
     let mut fixture = Fixture::new();
     fixture.write("old", vec![b'x'; 10_000]);
     fixture.look();
-    // Until a file is old enough it is read each time; then once more; then not.
+    // A file is read at every look until it is old enough, then once more, then never.
     let deadline = Instant::now() + Duration::from_secs(60);
     while fixture.look().bytes_read > 0 {
         assert!(Instant::now() < deadline, "a file at rest is read again and again");
@@ -363,13 +363,13 @@ fn w25_a_clock_that_steps_back_and_an_inode_that_is_used_again_hide_nothing() {
     };
     set_future(&path);
     let before = fixture.look();
-    // A time that has not come yet proves nothing: such a file is read each time.
+    // A time in the future proves nothing: such a file is read each time.
     assert_eq!(fixture.look().bytes_read, 3);
     fixture.write("a", "two");
     set_future(&path);
     let after = fixture.look().id;
     assert_ne!(before.id, after);
-    // The next file may get the inode of the one that was removed; the time of its change is its own.
+    // The new file may reuse the removed file's inode, but has its own change time.
     std::fs::remove_file(&path).unwrap();
     fixture.write("a", "six");
     set_future(&path);
@@ -386,14 +386,14 @@ fn folders_that_only_hold_a_protected_place_are_no_change() {
         set_mode(&fixture.path(name), 0o1755);
     }
     assert_eq!(fixture.look().id, before);
-    // Somebody put a file there: it is a folder like any other.
+    // With a file in it, it is an ordinary folder.
     fixture.write(".vscode/settings.json", "{}");
     let after = fixture.look().id;
     let changes = fixture.workspace().changes(before, after).unwrap();
     assert_eq!(changes.len(), 2, "{changes:?}");
 }
 
-/// A page of a shared mapping, which tests can write without a call to the system.
+/// A page of a shared mapping, which tests can write without a system call.
 struct MappedPage(*mut u8);
 
 impl MappedPage {
@@ -417,17 +417,17 @@ impl MappedPage {
 
 #[test]
 fn w4_a_shared_mapping_that_is_written_again_after_a_look_is_seen() {
-    // Not in memory: there a write to a mapping never changes the time of a file.
+    // Not on tmpfs, where a write to a mapping never changes the file's time.
     let mut fixture = Fixture::on_disk();
     fixture.write("mapped", vec![b'-'; 4096]);
-    // Blocks that are new would be written back by the next commit of the file system.
+    // Newly allocated blocks would be written back by the file system's next commit.
     std::fs::File::open(fixture.path("mapped")).unwrap().sync_all().unwrap();
     fixture.look();
     let file =
         std::fs::File::options().read(true).write(true).open(fixture.path("mapped")).unwrap();
     let page = MappedPage::of(&file);
     page.write(b'1');
-    // Until it is old enough that the look no longer reads it for its youth alone.
+    // Until it is old enough that the look stops reading it because of its age.
     let deadline = Instant::now() + Duration::from_secs(30);
     while fixture.look().bytes_read > 0 {
         assert!(Instant::now() < deadline, "it never settles");

@@ -1,5 +1,5 @@
-//! The workspace against real folders: what a snapshot holds, what going back does, and what the
-//! faults W1 to W33 leave behind. Tests are named after their rows.
+//! The workspace on real folders: snapshots, restores, and recovery from the faults W1 to W33.
+//! Tests are named after their rows.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

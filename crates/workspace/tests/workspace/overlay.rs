@@ -1,7 +1,8 @@
-//! Accepting a trial: what an overlay collected is carried over, what others changed is a conflict, and
-//! a kill at any moment is made good by doing it again.
+//! Accepting a trial: the overlay's changes are carried over, changes by others are conflicts, and
+//! after a kill at any moment the trial can be accepted again.
 //!
-//! The overlay itself is laid out by hand as the kernel lays it out, so that these tests need no mount.
+//! The upper folder is built by hand as the kernel would write it, so that these tests need no
+//! mount.
 
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -14,7 +15,7 @@ use windlass_workspace::{
 use crate::fixture::{Fixture, TreeState, assert_same, read_tree};
 use crate::kill::{for_every_moment, kill_at};
 
-/// A root, what a trial left of it, and the tree that accepting it must give.
+/// A root, a trial on it, and the tree that accepting the trial must give.
 struct Tried {
     fixture: Fixture,
     trial: OverlayTrial,
@@ -23,7 +24,8 @@ struct Tried {
     _folder: tempfile::TempDir,
 }
 
-/// The trial's overlay as the kernel would have written it, and the merged tree as a folder of its own.
+/// Builds the upper folder as the kernel would have written it, and the merged tree as a separate
+/// folder.
 fn try_changes() -> Option<Tried> {
     let mut fixture = Fixture::new();
     fixture.write(".gitignore", "build/\n");
@@ -60,7 +62,7 @@ fn try_changes() -> Option<Tried> {
     Some(Tried { fixture, trial, upper, expected, _folder: folder })
 }
 
-/// Of the clock by which the file system says when a file changed.
+/// Waits for the next tick of the file system's clock.
 fn wait_for_the_next_tick(folder: &Path) {
     let touch = || {
         std::fs::write(folder.join("clock"), "tick").unwrap();
@@ -70,12 +72,12 @@ fn wait_for_the_next_tick(folder: &Path) {
     assert!((0..1_000_000).any(|_| touch() > first), "the clock stands still");
 }
 
-/// A mark for what was removed. Very old kernels leave it to root.
+/// Creates a whiteout. Very old kernels allow this only to root; returns false there.
 fn white_out(path: &Path) -> bool {
     mknodat(CWD, path, FileType::CharacterDevice, Mode::empty(), 0).is_ok()
 }
 
-/// What a look at the mounted overlay would see, taken into the store of the root.
+/// A snapshot of the merged tree in the root's store, as a look at the mounted overlay would give.
 fn look_at_merged(fixture: &Fixture, _upper: &Path, merged: &Path) -> SnapshotId {
     let write = |name: &str, text: &str| {
         let path = merged.join(name);
@@ -114,7 +116,7 @@ fn a_trial_is_carried_over_with_what_snapshots_do_not_cover() {
     assert!(made.conflicts().is_empty(), "{made:?}");
     accept(tried.fixture.workspace(), &tried.trial, &RestoreConsent::None);
     assert_same(&tried.fixture.state(), &tried.expected, "as on the overlay");
-    // Accepting it again finds nothing more to do.
+    // Accepting it again changes nothing.
     accept(tried.fixture.workspace(), &tried.trial, &RestoreConsent::None);
     assert_same(&tried.fixture.state(), &tried.expected, "as on the overlay");
 }
@@ -198,7 +200,7 @@ fn nothing_is_accepted_while_another_process_goes_back() {
     assert_same(&tried.fixture.state(), &tried.expected, "as on the overlay");
 }
 
-/// A look at a folder that is taken into the store of another.
+/// Takes a snapshot of one folder into the store of another.
 fn look_at(root: &Path, store: &Path) -> SnapshotId {
     let options = windlass_workspace::WorkspaceOptions {
         is_overlay: true,
@@ -227,7 +229,7 @@ fn what_was_done_in_a_copy_is_accepted_with_its_commits_and_without_what_no_copy
     let after = look_at(&copy, &fixture.store);
     let began = std::fs::metadata(&copy).unwrap().modified().unwrap();
     let trial = OverlayTrial { before, after, files: TrialFiles::Copy(copy), began };
-    // What a person does meanwhile where the copy is as it was is no conflict; elsewhere it is one.
+    // A user's change is a conflict only at a path that the copy changed.
     fixture.write("b", "mine");
     assert!(plan(fixture.workspace(), &trial).conflicts().is_empty());
     fixture.write("a", "mine");

@@ -1,4 +1,5 @@
-//! Contents that git's packs have: not stored again, and there whatever becomes of the repository.
+//! Contents in git's packs are not stored again, and stay available whatever happens to the
+//! repository.
 
 use std::path::PathBuf;
 
@@ -12,7 +13,7 @@ fn referring() -> WorkspaceOptions {
     WorkspaceOptions { refers_to_packs: true, ..WorkspaceOptions::default() }
 }
 
-/// Files of words, each of several versions, all in one pack.
+/// Text files, each in several versions, all in one pack.
 fn packed_tree(files: usize) -> Fixture {
     let fixture = Fixture::with(referring());
     fixture.git(&["init", "-q"]);
@@ -23,7 +24,7 @@ fn packed_tree(files: usize) -> Fixture {
             text.push_str(&format!("version {version}\n"));
             text.push_str(&line.repeat(40));
             let mut bytes = text.into_bytes();
-            // Something that is not small when it is compressed.
+            // Incompressible, so that storing it would show.
             bytes.extend(Random::new(number as u64 + 1).noise(1_500));
             fixture.write(&format!("folder{}/file{number}", number % 9), bytes);
         }
@@ -44,7 +45,7 @@ fn held_packs(fixture: &Fixture) -> Vec<PathBuf> {
     packs
 }
 
-/// Changes every file of the tree in place, the repository aside.
+/// Changes every file of the tree in place, except `.git`.
 fn change_everything(fixture: &Fixture) {
     for folder in 0..9 {
         for entry in std::fs::read_dir(fixture.path(format!("folder{folder}"))).unwrap() {
@@ -65,7 +66,7 @@ fn a_first_look_stores_nothing_that_a_pack_has() {
     let first = fixture.look();
     let stored = fixture.workspace().usage().bytes;
     let tree = tree_bytes(&fixture);
-    // 36 bytes for each file, and its folder's record; the index of git is stored as it is.
+    // 36 bytes per file plus the folder records; git's index is stored whole.
     let index = fixture.path(".git/index").metadata().unwrap().len();
     assert!(stored - index < tree / 50, "{stored} bytes for {tree}, {index} of the index");
     let held = fixture.state();
@@ -86,7 +87,7 @@ fn w21_what_only_a_pack_had_is_there_when_the_repository_is_gone() {
     let mut fixture = packed_tree(40);
     let before = fixture.look().id;
     let held = fixture.state();
-    // History is rewritten, packed anew and pruned: the old pack is the store's alone.
+    // Rewrites, repacks and prunes, so that only the store still has the old pack.
     fixture.git(&["checkout", "-q", "--orphan", "other"]);
     fixture.git(&["rm", "-rqf", "."]);
     fixture.write("folder0/new", "new");
@@ -149,7 +150,7 @@ fn w26_a_pack_that_was_written_over_costs_what_was_only_there_and_gives_no_wrong
     let pack = held_packs(&fixture).remove(0);
     let whole = std::fs::read(&pack).unwrap();
     set_mode(&pack, 0o644);
-    // Cut while the files are still there: the next look stores them.
+    // The pack is cut while the files still exist: the next look stores them.
     std::fs::File::options().write(true).open(&pack).unwrap().set_len(1_000).unwrap();
     fixture.write("other", "a change");
     let looked = fixture.look();
@@ -161,7 +162,7 @@ fn w26_a_pack_that_was_written_over_costs_what_was_only_there_and_gives_no_wrong
     assert_eq!(fixture.state().get(&path), held.get(&path), "stored before it was changed");
     assert!(fixture.workspace().has_snapshot(before));
 
-    // Bits that are wrong in the middle: not kept, or right.
+    // Flipped bits in the middle: a content is either unavailable or right.
     for place in (40..whole.len() - 30).step_by(whole.len() / 23) {
         let mut fixture = packed_tree(12);
         let before = fixture.look().id;
@@ -212,7 +213,7 @@ fn packs_that_can_be_written_and_repositories_of_another_kind_are_not_relied_on(
 #[test]
 fn forgetting_keeps_the_packs_and_the_names_that_a_snapshot_needs() {
     let mut fixture = packed_tree(60);
-    // Noise that goes with the first snapshot, so that its segment is written anew.
+    // Noise only in the first snapshot, so that its segment is rewritten.
     fixture.write("noise", Random::new(3).noise(200_000));
     let first = fixture.look().id;
     std::fs::remove_file(fixture.path("noise")).unwrap();
@@ -238,7 +239,7 @@ fn forgetting_keeps_the_packs_and_the_names_that_a_snapshot_needs() {
     }
     fixture.workspace().forget(&[]).unwrap();
     assert!(held_packs(&fixture).is_empty());
-    // Nothing is claimed that went with them.
+    // The removed packs' contents are not assumed to be stored.
     let now = fixture.look().id;
     let held = fixture.state();
     change_everything(&fixture);

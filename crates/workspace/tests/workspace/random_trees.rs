@@ -1,5 +1,5 @@
-//! Random trees, random changes: going back gives the exact bytes, modes and links, and going back
-//! from there gives the changed tree again.
+//! Random trees and changes: a restore gives the exact bytes, modes and links, and restoring from
+//! there gives the changed tree again.
 
 use std::path::{Path, PathBuf};
 
@@ -27,12 +27,12 @@ fn remove(path: &Path) {
     };
 }
 
-/// One change of any kind, as a shell command might make it. In a closed folder it fails, as there.
+/// One random change, as a shell command might make it. Fails in a folder without write access.
 fn change(random: &mut Random, root: &Path) {
     let path = random_path(random, root);
     let parent = path.parent().unwrap().to_owned();
     if std::fs::create_dir_all(&parent).is_err() {
-        // A file is on the way: it becomes a folder.
+        // A file is in the way: it is replaced by a folder.
         let blocking = parent.ancestors().find(|folder| folder.symlink_metadata().is_ok()).unwrap();
         remove(blocking);
         let _ = std::fs::create_dir_all(&parent);

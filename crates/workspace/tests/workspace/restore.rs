@@ -1,4 +1,4 @@
-//! Going back: exact, never over somebody's work, never outside the root.
+//! Restores are exact, never overwrite others' changes, and never reach outside the root.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -138,17 +138,17 @@ fn w8_a_person_between_two_turns_is_not_overwritten() {
     assert_eq!(standing_paths(&last, PathStanding::Unchanged), ["a"]);
 }
 
-/// How a person's editor saves.
+/// How an editor saves a file.
 #[derive(Clone, Copy, Debug)]
 enum Saving {
     InPlace,
     ByRename,
-    /// Into the file that was open before the restore began.
+    /// Into a handle opened before the restore began.
     OldHandle,
 }
 
-/// One restore of three files, with a person saving one of them before the n-th operation. Returns
-/// how many operations there were.
+/// Restores three files while a user saves one of them before operation number `moment`. Returns
+/// the number of operations.
 fn save_during_restore(moment: usize, saving: Saving) -> usize {
     let mut fixture = Fixture::in_memory();
     for name in ["a", "b", "gone"] {
@@ -367,7 +367,7 @@ fn w9_with_the_store_on_another_file_system_nothing_is_lost() {
         assert_eq!(fixture.read(name), "old");
     }
     assert!(!fixture.path("made").exists());
-    // Its bytes are kept nowhere, and it cannot be moved to the store: it stays.
+    // Its bytes are not stored, and it cannot be moved to the store's trash: it stays.
     assert_eq!(fixture.path("large").metadata().unwrap().len(), 5_000, "{:?}", report.outcomes);
     let refused = RestoreResult::Failed(std::io::ErrorKind::CrossesDevices);
     assert_eq!(result_paths(&report, refused), ["large"]);

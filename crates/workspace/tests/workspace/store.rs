@@ -1,4 +1,5 @@
-//! The store: damage is found, bounds hold, one process writes, and forgetting keeps what is wanted.
+//! The store: damage is detected, limits hold, processes share it, and forgetting keeps live
+//! snapshots.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -20,7 +21,7 @@ fn segments(store: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// Two snapshots of a few files, closed again. The tree holds the second.
+/// Takes two snapshots of a few files and closes the workspace. The tree is at the second.
 fn store_two() -> (Fixture, SnapshotId, SnapshotId) {
     let mut fixture = Fixture::in_memory();
     for number in 0..6 {
@@ -35,7 +36,7 @@ fn store_two() -> (Fixture, SnapshotId, SnapshotId) {
     (fixture, before, after)
 }
 
-/// Whatever the damage: opening works, and what is read is either right or `NotKept`.
+/// For any damage, opening works, and reads are either right or `NotKept`.
 fn check_damaged(fixture: &mut Fixture, before: SnapshotId, after: SnapshotId, about: &str) {
     let cancel = CancelFlag::new();
     fixture.reopen();
@@ -57,7 +58,7 @@ fn check_damaged(fixture: &mut Fixture, before: SnapshotId, after: SnapshotId, a
     }
     let looked = fixture.workspace().look(LookDepth::Quick, &cancel).unwrap();
     assert_eq!(looked.id, after, "{about}: the tree is what it is");
-    // What a look stored again can be read again.
+    // What the look stored again can be read.
     fixture.write("folder0/f0", "later");
     let later = fixture.look().id;
     fixture.undo(after, later);
@@ -163,7 +164,7 @@ fn w27_two_use_one_store_and_only_one_that_is_alone_removes() {
     let mut second =
         Workspace::open(&fixture.root, &fixture.store, WorkspaceOptions::default()).unwrap();
     let cancel = CancelFlag::new();
-    // Each finds what the other has added, and neither writes over it.
+    // Each finds what the other has added, and neither overwrites it.
     for round in 0..20 {
         fixture.write("a", format!("by the first {round}"));
         let by_first = fixture.look().id;
@@ -196,7 +197,7 @@ fn w27_the_store_stays_within_its_bound_and_says_what_it_lacks() {
     assert!(uncovered > 0);
     let usage = fixture.workspace().usage();
     assert!(usage.bytes < 70_000, "{usage:?}");
-    // Forgetting makes room again.
+    // Forgetting frees room.
     let last = fixture.look().id;
     assert!(fixture.workspace().forget(&[last]).unwrap() > 40_000);
     assert!(fixture.look().uncovered.is_empty());
@@ -250,7 +251,7 @@ fn forgetting_keeps_every_wanted_snapshot_and_frees_the_rest() {
         assert_same(&fixture.state(), tree, "a wanted snapshot");
     }
     assert!(!fixture.workspace().has_snapshot(snapshots[5].0));
-    // What these restores moved away is wanted as long as the state before them is.
+    // The trash of these restores is kept as long as the snapshot before them.
     assert!(fixture.workspace().usage().trash_bytes > 0);
     fixture.workspace().forget(&[]).unwrap();
     assert_eq!(fixture.workspace().usage().trash_bytes, 0);
