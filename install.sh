@@ -27,10 +27,37 @@ fetch() {
         curl --proto "$protocols" --proto-redir "$protocols" --fail --silent --show-error --location --max-redirs 5 \
             --connect-timeout 20 --speed-limit 1 --speed-time 30 --output "$2" "$1"
     elif has wget; then
-        wget --quiet --max-redirect=0 --tries=1 --timeout=30 --output-document="$2" "$1"
+        fetch_with_wget "$1" "$2"
     else
         fail "curl or wget is needed"
     fi
+}
+
+# wget cannot be told which protocols a redirect may lead to, so each one is looked at first.
+fetch_with_wget() {
+    address="$1"
+    for _ in 1 2 3 4 5 6; do
+        if wget --server-response --max-redirect=0 --tries=1 --timeout=30 --output-document="$2" \
+            "$address" 2>"$begun/headers"; then
+            rm -f "$begun/headers"
+            return
+        fi
+        next="$(sed -n 's/^ *[Ll]ocation: *\([^ ]*\).*/\1/p' "$begun/headers" | tr -d '\r' | tail -n 1)"
+        case "$next" in
+        /*) address="$(echo "$address" | sed 's|^\([a-z]*://[^/]*\).*|\1|')$next" ;;
+        "${protocols#=}"://*) address="$next" ;;
+        '')
+            cat "$begun/headers" >&2
+            return 1
+            ;;
+        *)
+            say "$address leads to $next, which is not ${protocols#=}"
+            return 1
+            ;;
+        esac
+    done
+    say "$1 leads on and on"
+    return 1
 }
 
 # The checksum of a file, as digits.
@@ -83,7 +110,8 @@ take_lock() {
 }
 
 clean_up() {
-    [ -z "$begun" ] || rm -rf "$begun"
+    [ -z "$begun" ] || rm -rf "$begun" "$versions/.begun-link-$$"
+    [ -z "$new_launcher" ] || rm -f "$new_launcher"
     [ -z "$holds_lock" ] || rm -rf "$lock"
 }
 
@@ -125,24 +153,26 @@ unpack() {
     esac
 }
 
-# Both names change by one rename each; what a person put in the link's place is left alone.
+# Both names change by one rename each, after both links were made: a folder that cannot be written or a
+# full disk fails before the first of them. What a person put in the link's place is left alone.
 put_in_place() {
-    rm -rf "${versions:?}/$version"
-    mv "$begun" "$versions/$version"
-    ln -s "$version" "$versions/.begun-link-$$"
-    rename_link "$versions/.begun-link-$$" "$versions/current"
-    begun=""
     launcher="$bin/windlass"
     target="$versions/current/windlass"
+    new_launcher=""
     if [ -e "$launcher" ] || [ -L "$launcher" ]; then
-        if [ "$(readlink "$launcher" 2>/dev/null || true)" = "$target" ]; then
-            return
-        fi
-        say "$launcher is not ours and stays; the new version is $target"
-        return
+        [ "$(readlink "$launcher" 2>/dev/null || true)" = "$target" ] ||
+            say "$launcher is not ours and stays; the new version is $target"
+    else
+        new_launcher="$bin/.windlass-$$"
+        ln -s "$target" "$new_launcher" 2>/dev/null || fail "$bin cannot be changed; nothing was changed"
     fi
-    ln -s "$target" "$bin/.windlass-$$"
-    mv -f "$bin/.windlass-$$" "$launcher"
+    ln -s "$version" "$versions/.begun-link-$$"
+    rm -rf "${versions:?}/$version"
+    mv "$begun" "$versions/$version"
+    rename_link "$versions/.begun-link-$$" "$versions/current"
+    begun=""
+    [ -z "$new_launcher" ] || mv -f "$new_launcher" "$launcher"
+    new_launcher=""
 }
 
 # `mv` would move the link into the folder that the old link points to.
@@ -180,6 +210,7 @@ look_at_path() {
 
 begun=""
 holds_lock=""
+new_launcher=""
 version="${1:-}"
 base="${WINDLASS_RELEASES_URL:-}"
 base="${base%/}"
@@ -200,6 +231,8 @@ bin="${WINDLASS_INSTALL_DIR:-$HOME/.local/bin}"
 versions="${XDG_DATA_HOME:-$HOME/.local/share}/windlass/versions"
 lock="$versions/.lock"
 mkdir -p "$versions" "$bin" || fail "$versions or $bin cannot be made; nothing was changed"
+# Before a download, so that nobody waits for one that has no place.
+[ -w "$bin" ] || fail "$bin cannot be changed; nothing was changed. WINDLASS_INSTALL_DIR names another folder"
 trap clean_up EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP

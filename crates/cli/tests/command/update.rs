@@ -20,6 +20,8 @@ enum ServedFile {
     Whole(Vec<u8>),
     /// Says the length of the whole and ends the connection early.
     Cut(Vec<u8>),
+    /// Is somewhere else.
+    Moved(String),
 }
 
 /// A file server that lives as long as the test's process.
@@ -77,9 +79,10 @@ fn answer(mut stream: &TcpStream, files: &BTreeMap<String, ServedFile>) -> std::
     }
     let path = first.split(' ').nth(1).unwrap_or_default();
     let (status, length, body) = match files.get(path) {
-        Some(ServedFile::Whole(body)) => ("200 OK", body.len(), body.as_slice()),
-        Some(ServedFile::Cut(body)) => ("200 OK", body.len(), &body[..body.len() / 2]),
-        None => ("404 Not Found", 0, &[][..]),
+        Some(ServedFile::Whole(body)) => ("200 OK".to_owned(), body.len(), body.as_slice()),
+        Some(ServedFile::Cut(body)) => ("200 OK".to_owned(), body.len(), &body[..body.len() / 2]),
+        Some(ServedFile::Moved(to)) => (format!("302 Found\r\nlocation: {to}"), 0, &[][..]),
+        None => ("404 Not Found".to_owned(), 0, &[][..]),
     };
     write!(stream, "HTTP/1.1 {status}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n")?;
     stream.write_all(body)
@@ -238,6 +241,51 @@ fn install_sh_installs_runs_and_leaves_what_is_not_its_own() {
     assert_eq!(std::fs::read_to_string(&launcher).expect("a file"), "mine");
     for wrong in ["../1.2.3", "1.2.3/..", "a b"] {
         assert!(copy.install(&[wrong]).stderr.contains("is not a version"), "{wrong}");
+    }
+}
+
+/// A place of releases may lead on, as GitHub's does; with either program that downloads, and never to
+/// another protocol.
+#[test]
+fn redirects_are_followed_by_curl_and_wget() {
+    for program_name in ["curl", "wget"] {
+        let copy = InstalledCopy::new();
+        copy.host.publish(NEWER, &program(NEWER));
+        let list = format!("{}/download/v{NEWER}/manifest.txt", copy.host.url);
+        copy.host.put("latest/download/manifest.txt", ServedFile::Moved(list));
+        // A PATH with one of the two programs.
+        let tools = copy.dirs.work().join("tools");
+        std::fs::create_dir(&tools).expect("a folder");
+        let path = std::env::var("PATH").expect("a path");
+        for folder in path.split(':') {
+            for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+                let name = entry.file_name();
+                if name == program_name || (name != "curl" && name != "wget" && name != "windlass") {
+                    // The first folder of PATH wins, as in the shell.
+                    std::os::unix::fs::symlink(entry.path(), tools.join(name)).ok();
+                }
+            }
+        }
+        if !tools.join(program_name).exists() {
+            assert!(std::env::var_os("WINDLASS_ALL_TESTS").is_none(), "{program_name} is missing");
+            continue;
+        }
+        let install = || {
+            let mut command = Command::new("sh");
+            run(copy.with_environment(command.arg(SCRIPT)).env("PATH", &tools))
+        };
+        let installed = install();
+        assert_eq!(installed.code, Some(0), "{program_name}: {installed:?}");
+        assert_eq!(copy.current(), NEWER);
+        let elsewhere = "ftp://127.0.0.1/manifest.txt".to_owned();
+        copy.host.put("latest/download/manifest.txt", ServedFile::Moved(elsewhere));
+        let refused = install();
+        assert_eq!(refused.code, Some(1), "{program_name}: {refused:?}");
+        assert!(refused.stderr.contains("nothing was changed"), "{refused:?}");
+        let around = format!("{}/latest/download/manifest.txt", copy.host.url);
+        copy.host.put("latest/download/manifest.txt", ServedFile::Moved(around));
+        assert_eq!(install().code, Some(1), "{program_name}: a circle of redirects");
+        assert_eq!(copy.current(), NEWER);
     }
 }
 
@@ -406,6 +454,19 @@ fn a_full_disk_and_a_read_only_folder_change_nothing() {
             assert_eq!(finished.stdout, left, "{finished:?}");
         }
     }
+    // The folder of the link is read-only, and the versions are not.
+    let bin = copy.dirs.work().join("bin");
+    std::fs::create_dir(&bin).expect("a folder");
+    let text = "mount --bind $BIN $BIN && mount -o remount,bind,ro $BIN || exit 99; sh $SCRIPT";
+    let mut unshare = Command::new("unshare");
+    unshare.args(["--mount", "--propagation", "private", "sh", "-c", text]);
+    copy.with_environment(&mut unshare)
+        .env("BIN", &bin)
+        .env("WINDLASS_INSTALL_DIR", &bin)
+        .env("SCRIPT", SCRIPT);
+    let finished = run(&mut unshare);
+    assert_eq!(finished.code, Some(1), "{finished:?}");
+    assert!(finished.stderr.contains("bin cannot be changed; nothing was changed"), "{finished:?}");
     assert_eq!(copy.current(), env!("CARGO_PKG_VERSION"));
 }
 
