@@ -9,7 +9,7 @@
 
 use std::path::Path;
 
-use xtask::bench::{BenchFigures, FIGURES_FILE, LimitKind, PAGE_FILE, render_page};
+use xtask::bench::{BenchFigures, FIGURES_FILE, LimitKind, render_files, render_page};
 use xtask::loop_picture::{PICTURE_FILE, render_picture};
 use xtask::site::{find_dead_links, render_contents};
 use xtask::tidy::RepositoryTree;
@@ -158,10 +158,30 @@ fn the_picture_of_the_loop_is_what_the_walk_saw() {
 fn the_page_of_numbers_is_what_the_kept_numbers_say() {
     let tree = tree();
     let kept = tree.file(FIGURES_FILE).map(|file| BenchFigures::parse(&file.text).unwrap());
-    let page = &tree.file(PAGE_FILE).unwrap().text;
-    assert!(*page == render_page(kept.as_ref()), "cargo xtask bench --page");
+    for file in render_files(kept.as_ref()) {
+        let written = tree.file(&file.path).map(|written| written.text.as_str());
+        assert!(written == Some(&file.text), "{}: cargo xtask bench --page", file.path);
+    }
     if let Some(figures) = kept {
         assert_eq!(figures.judge(LimitKind::Wide), Vec::<String>::new());
+    }
+}
+
+/// What README says of ours and of others is what was measured last.
+#[test]
+fn the_numbers_of_readme_are_the_kept_ones() {
+    let tree = tree();
+    let figures = BenchFigures::parse(&tree.file(FIGURES_FILE).unwrap().text).unwrap();
+    let readme = &tree.file("README.md").unwrap().text;
+    let agents = ["windlass", "floor", "codex", "pi", "opencode"];
+    for (what, name) in [
+        ("start to the first request", "start_ms"),
+        ("one turn with a shell command", "turn_ms"),
+        ("peak memory, 50 turns", "peak_mb"),
+        ("ten sessions at once", "ten_sessions_s"),
+    ] {
+        let row = figures.render_readme_row(what, name, &agents);
+        assert!(readme.contains(&row), "README.md should say {row}");
     }
 }
 

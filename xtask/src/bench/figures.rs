@@ -146,6 +146,15 @@ impl CrateFigure {
     }
 }
 
+/// 2317.4 as `2,317`.
+fn group_thousands(number: f64) -> String {
+    let digits = format!("{number:.0}");
+    match digits.split_at_checked(digits.len().saturating_sub(3)) {
+        Some((thousands, rest)) if !thousands.is_empty() => format!("{thousands},{rest}"),
+        Some(_) | None => digits,
+    }
+}
+
 /// `1.5ms` as 1500 where microseconds are wanted; nothing for another kind of unit.
 fn read_quantity(word: &str, unit: &str) -> Option<f64> {
     const UNITS: &[&[(&str, f64)]] =
@@ -218,6 +227,22 @@ impl BenchFigures {
         let others = all.into_iter().flatten().map(|(name, _)| name.clone());
         let others = others.filter(|name| !own.contains(name));
         own.iter().cloned().chain(others).collect()
+    }
+
+    /// The row of README's table for a number, rounded as people read it.
+    #[must_use]
+    pub fn render_readme_row(&self, what: &str, name: &str, agents: &[&str]) -> String {
+        let unit = LIMITS.iter().find(|limit| limit.name == name).map_or("", |limit| limit.unit);
+        let mut row = format!("| {what} |");
+        for agent in agents {
+            let median = self.median(agent, name);
+            let rounded = match unit == "s" && median < 10.0 {
+                true => format!("{median:.1}"),
+                false => group_thousands(median),
+            };
+            row.push_str(&format!(" {rounded} {unit} |"));
+        }
+        row
     }
 
     pub(super) fn version(&self, agent: &str) -> &str {

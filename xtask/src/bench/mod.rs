@@ -142,24 +142,44 @@ pub fn run(root: &Path, options: &BenchOptions) -> Result<(), String> {
 }
 
 fn write_page(root: &Path, figures: Option<&BenchFigures>) -> Result<(), String> {
-    let write = |path: &str, text: &str| {
-        fs::write(root.join(path), text).map_err(|error| format!("{path}: {error}"))
-    };
-    write(PAGE_FILE, &render_page(figures))?;
-    for limit in figures::LIMITS {
-        let Some(figures) = figures else {
-            break;
-        };
-        let agents = figures.agents();
-        let own = agents.get(..2).unwrap_or_default();
-        let path = format!("docs/benchmarks/{}.svg", limit.name);
-        write(&path, &render_plot(figures, limit, own))?;
-        if agents.len() > own.len() {
-            let path = format!("docs/benchmarks/agents_{}.svg", limit.name);
-            write(&path, &render_plot(figures, limit, &agents))?;
-        }
+    for file in render_files(figures) {
+        fs::write(root.join(&file.path), &file.text)
+            .map_err(|error| format!("{}: {error}", file.path))?;
     }
     Ok(())
+}
+
+/// A file that is made from the numbers.
+pub struct RenderedFile {
+    /// From the root of the repository.
+    pub path: String,
+    /// What it says.
+    pub text: String,
+}
+
+/// The page, and its plots if there are numbers.
+#[must_use]
+pub fn render_files(figures: Option<&BenchFigures>) -> Vec<RenderedFile> {
+    let page = RenderedFile { path: PAGE_FILE.to_owned(), text: render_page(figures) };
+    let mut files = vec![page];
+    let Some(figures) = figures else {
+        return files;
+    };
+    let agents = figures.agents();
+    let own = agents.get(..2).unwrap_or_default();
+    for limit in figures::LIMITS {
+        files.push(RenderedFile {
+            path: format!("docs/benchmarks/{}.svg", limit.name),
+            text: render_plot(figures, limit, own),
+        });
+        if agents.len() > own.len() {
+            files.push(RenderedFile {
+                path: format!("docs/benchmarks/agents_{}.svg", limit.name),
+                text: render_plot(figures, limit, &agents),
+            });
+        }
+    }
+    files
 }
 
 /// Runs each bench to its end; one that fails is noted, so that the page shows all of them.

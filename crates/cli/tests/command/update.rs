@@ -260,7 +260,8 @@ fn redirects_are_followed_by_curl_and_wget() {
         for folder in path.split(':') {
             for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
                 let name = entry.file_name();
-                if name == program_name || (name != "curl" && name != "wget" && name != "windlass") {
+                if name == program_name || (name != "curl" && name != "wget" && name != "windlass")
+                {
                     // The first folder of PATH wins, as in the shell.
                     std::os::unix::fs::symlink(entry.path(), tools.join(name)).ok();
                 }
