@@ -78,7 +78,7 @@ pub enum JournalError {
     NotOne {
         /// What was looked for.
         wanted: String,
-        /// How many there are.
+        /// Two or more, or none.
         found: usize,
     },
     /// It cannot be written down: a fault of ours.

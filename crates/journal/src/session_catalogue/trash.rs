@@ -23,7 +23,6 @@ pub struct SessionTrash {
     root: PathBuf,
 }
 
-/// A session in the trash.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrashedSession {
     pub id: String,
