@@ -331,6 +331,8 @@ fn catch_all_refuses_the_rest_of_our_own_lists() {
         let text = match_of(arms);
         refuses("catch_all", &[list, ("crates/b/src/m.rs", &text)], "m.rs:4: a match over");
     }
+    let declares = "//! M.\nmod kind;\npub use kind::Kind;\nfn f() {\n    match g() { Kind::A => 1, other => 2 }\n}\n";
+    refuses("catch_all", &[list, ("crates/a/src/lib.rs", declares)], "lib.rs:5: a match over");
     for arms in [
         "Kind::A => 1, Kind::B(_) => 2",
         "Kind::A => 1, Kind::B(q) => match q { 1 => 2, _ => 3 }",

@@ -51,7 +51,23 @@ pub fn decide(control: Control, signal: Signal, limits: &Limits) -> Decision {
             let outcome = if is_empty { Outcome::Empty } else { Outcome::Natural };
             hooks_ended(control, verdict, (budget, outcome), limits)
         }
-        _ => Decision { control, act: Act::Nothing },
+        // In any other phase these mean nothing. Named, so that a new signal stops the build here.
+        (
+            _,
+            Signal::Submitted
+            | Signal::Resumed
+            | Signal::CompactionAsked
+            | Signal::Interrupted
+            | Signal::Prepared { .. }
+            | Signal::Summarized(_)
+            | Signal::Answered(_)
+            | Signal::Failed(_)
+            | Signal::TimerFired
+            | Signal::ToolsDone { .. }
+            | Signal::Deferred
+            | Signal::Attached
+            | Signal::HooksEnded { .. },
+        ) => Decision { control, act: Act::Nothing },
     }
 }
 

@@ -129,7 +129,9 @@ impl Loop<'_> {
         let origin = MessageOrigin::Meta(MetaKind::Interruption);
         let words = match self.interrupt {
             Some(Interrupt::Crashed) => text::CRASHED,
-            _ => text::INTERRUPTION,
+            Some(Interrupt::User | Interrupt::NewMessage | Interrupt::Shutdown) | None => {
+                text::INTERRUPTION
+            }
         };
         self.add(Message::user_text(id, origin, words));
     }
