@@ -89,7 +89,8 @@ fn align<'a>(expected: &'a [ExpectedEffect], shown: &'a [RenderedEffect]) -> Vec
             }
         }
     }
-    let (mut i, mut j) = (0, 0);
+    let mut i = 0;
+    let mut j = 0;
     let mut pairs = Vec::new();
     loop {
         match (expected.get(i), shown.get(j)) {
