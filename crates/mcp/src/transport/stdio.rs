@@ -115,7 +115,7 @@ impl StdioTransport {
     /// The caller waiting for it learns that it was too long.
     fn answer_too_long(&self, id: Option<&str>) -> IncomingMessage {
         let megabytes = MESSAGE_BYTES_MAX / (1024 * 1024);
-        self.health.log_line(&format!("skipped: a message over {megabytes} MiB"));
+        self.health.log_skipped(&format!("a message over {megabytes} MiB"));
         match id.and_then(|id| serde_json::from_str::<Value>(id).ok()) {
             Some(id) => {
                 let message = format!("the answer was over {megabytes} MiB and was dropped");
