@@ -75,7 +75,8 @@ pub fn render_picture(table: &str) -> Result<String, String> {
     );
     let mut labels = String::new();
     for ((from, to), reasons) in &graph.arrows {
-        let (start, end) = (find_place(from)?, find_place(to)?);
+        let start = find_place(from)?;
+        let end = find_place(to)?;
         let middles = [(start, graph.height(from)), (end, graph.height(to))];
         let curve = Curve::between(middles, reasons.len());
         svg.push_str(&curve.render());
@@ -133,7 +134,8 @@ impl LoopGraph {
 
     /// The phase, and below it the ways to end in it.
     fn render_box(&self, phase: &str, x: f64, y: f64) -> String {
-        let (left, top) = (x - BOX_WIDTH / 2.0, y - self.height(phase) / 2.0);
+        let left = x - BOX_WIDTH / 2.0;
+        let top = y - self.height(phase) / 2.0;
         let mut svg = format!(
             "<rect x=\"{left}\" y=\"{top}\" width=\"{BOX_WIDTH}\" height=\"{}\" rx=\"6\"/>\n\
              <text class=\"p\" x=\"{x}\" y=\"{}\" text-anchor=\"middle\">{phase}</text>\n",
@@ -163,7 +165,8 @@ impl Curve {
         [(from, from_height), (to, to_height)]: [((f64, f64), f64); 2],
         reasons: usize,
     ) -> Self {
-        let (across, down) = (to.0 - from.0, to.1 - from.1);
+        let across = to.0 - from.0;
+        let down = to.1 - from.1;
         let length = across.hypot(down);
         // To the left of its own direction; around a box that stands between.
         let is_around = down.abs() > 400.0 && across == 0.0;
@@ -203,7 +206,8 @@ impl Curve {
 
 /// Where the line from the middle of a box to a point leaves the box.
 fn meet_border(middle: (f64, f64), to: (f64, f64), height: f64) -> (f64, f64) {
-    let (across, down) = (to.0 - middle.0, to.1 - middle.1);
+    let across = to.0 - middle.0;
+    let down = to.1 - middle.1;
     let sideways = BOX_WIDTH / 2.0 / across.abs().max(0.001);
     let upright = height / 2.0 / down.abs().max(0.001);
     let part = sideways.min(upright);

@@ -151,10 +151,18 @@ fn branches_refuses_a_rule_in_the_driver() {
 
 #[test]
 fn engine_types_refuses_the_engine_in_a_front_end() {
-    for names in ["use windlass_engine::State;", "use windlass_driver::engine_settings::Limits;"] {
+    for names in [
+        "use windlass_engine::State;",
+        "use windlass_driver::engine_settings::Limits;",
+        "use windlass_assembly::session::rewind_point::fallback_settings;",
+        "use windlass_journal::JournalRecord;",
+        "use windlass_journal::JournalReader;",
+    ] {
         let text = format!("//! Paints.\n{names}\n");
-        let file = "crates/terminal/src/painter.rs";
-        refuses("engine_types", &[(file, &text)], "painter.rs:2: a front end names");
+        for front_end in ["tui", "demo"] {
+            let file = format!("crates/{front_end}/src/painter.rs");
+            refuses("engine_types", &[(&file, &text)], "painter.rs:2: a front end names");
+        }
         accepts("engine_types", &[("crates/cli/src/wiring.rs", &text)], "crates");
     }
     let comment = "//! Paints.\n// Not from windlass_engine.\nuse windlass_driver::Session;\n";
@@ -331,6 +339,8 @@ fn catch_all_refuses_the_rest_of_our_own_lists() {
         let text = match_of(arms);
         refuses("catch_all", &[list, ("crates/b/src/m.rs", &text)], "m.rs:4: a match over");
     }
+    let declares = "//! M.\nmod kind;\npub use kind::Kind;\nfn f() {\n    match g() { Kind::A => 1, other => 2 }\n}\n";
+    refuses("catch_all", &[list, ("crates/a/src/lib.rs", declares)], "lib.rs:5: a match over");
     for arms in [
         "Kind::A => 1, Kind::B(_) => 2",
         "Kind::A => 1, Kind::B(q) => match q { 1 => 2, _ => 3 }",
@@ -451,6 +461,18 @@ fn glossary_refuses_names_that_are_gone() {
     let files =
         [("docs/glossary.md", page), ("crates/a/src/b.rs", "//! A Wish.\npub struct RunEnding;\n")];
     assert_eq!(findings("glossary", &files), ["docs/glossary.md:2: `Wish`: no crate says `Wish`"]);
+}
+
+#[test]
+fn glossary_refuses_terms_that_no_code_says() {
+    let page = "- **Context level, sub-agent**: two\n  things.\n- **Kept turn**: gone.\n\
+                - **Meta message**: hidden\n  (`MetaKind`).\n- **Tree**: a file.\n";
+    let code = "//! A kept turn.\nstruct ContextLevel;\nstruct MetaKind;\nfn run_subagent() {}\n";
+    let files = [("docs/glossary.md", page), ("crates/a/src/tree.rs", code)];
+    assert_eq!(
+        findings("glossary", &files),
+        ["docs/glossary.md:3: Kept turn: no crate says so; name what does, or drop the entry"]
+    );
 }
 
 #[test]

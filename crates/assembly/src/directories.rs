@@ -15,7 +15,7 @@ pub fn working_directory() -> Result<PathBuf, CommandError> {
 }
 
 /// The name is random, so that no other user can have put something there beforehand.
-pub fn build_scratch_path() -> PathBuf {
+pub(crate) fn build_scratch_path() -> PathBuf {
     let wanted = std::env::var_os("CLAUDE_CODE_TMPDIR").map(PathBuf::from);
     let folder = wanted.filter(|folder| folder.is_absolute() && folder.is_dir());
     folder.unwrap_or_else(std::env::temp_dir).join(format!("windlass-{}", random::generate_name()))

@@ -8,7 +8,7 @@ use std::time::Duration;
 use windlass_driver::ModelTimeouts;
 use windlass_driver::engine_settings::Settings;
 use windlass_host::environment::{self, EnvLookup};
-use windlass_host::regular_file::read_regular;
+use windlass_host::extra_certificates::load_extra_certificates;
 use windlass_vocabulary::{ModelFacts, Tokens};
 
 use crate::options::LimitOptions;
@@ -79,20 +79,8 @@ impl<'a, L: EnvLookup> EnvironmentOverrides<'a, L> {
 
     /// Certificates to trust besides those of the system.
     pub(crate) fn trust_certificates(&mut self) {
-        let Some(path) = environment::read_variable(self.lookup, EXTRA_CERTIFICATES).ok().flatten()
-        else {
-            return;
-        };
-        let read = read_regular(Path::new(&path), CERTIFICATES_BYTES_MAX);
-        let trusted = read
-            .map_err(|error| error.to_string())
-            .and_then(|pem| windlass_driver::trust_certificates(&pem));
-        if let Err(problem) = trusted {
-            self.warnings.push(format!(
-                "{EXTRA_CERTIFICATES}={path} is left out: {problem}; give a file of certificates in \
-                 PEM form"
-            ));
-        }
+        let trust = windlass_driver::trust_certificates;
+        self.warnings.extend(load_extra_certificates(self.lookup, trust));
     }
 
     /// A switch that nothing comes of is named, so that nobody relies on it.
@@ -132,9 +120,6 @@ fn limit_output(model: &mut ModelFacts, output: u64) {
     model.output_max = Tokens(output).min(model.output_max);
     model.output_default = model.output_max;
 }
-
-const EXTRA_CERTIFICATES: &str = "NODE_EXTRA_CA_CERTS";
-const CERTIFICATES_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
 const CLOUD_ADVICE: &str =
     "this cloud is not supported; set ANTHROPIC_BASE_URL to a gateway for it";

@@ -7,6 +7,7 @@
 
 mod cell;
 pub mod date;
+pub mod demo_session;
 pub mod directories;
 mod environment_overrides;
 pub mod failure_advice;

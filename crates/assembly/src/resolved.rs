@@ -252,7 +252,7 @@ fn build_system_prompt(options: &RunOptions) -> Result<Arc<str>, CommandError> {
 }
 
 /// Facts that the model cannot guess. Nothing here starts a process.
-pub fn build_system_context(cwd: &Path) -> Vec<(String, String)> {
+pub(crate) fn build_system_context(cwd: &Path) -> Vec<(String, String)> {
     let platform = format!("{} {}", std::env::consts::OS, std::env::consts::ARCH);
     [
         ("Working directory", cwd.to_string_lossy().into_owned()),
@@ -280,4 +280,4 @@ fn canonicalize_directories(given: &[PathBuf]) -> Result<Vec<PathBuf>, CommandEr
     given.iter().map(checked).collect()
 }
 
-pub const SYSTEM_PROMPT: &str = include_str!("text/system_prompt.md").trim_ascii_end();
+pub(crate) const SYSTEM_PROMPT: &str = include_str!("text/system_prompt.md").trim_ascii_end();

@@ -292,7 +292,8 @@ mod tests {
 
     #[test]
     fn paths_are_read_as_they_are_written() {
-        let (cwd, home) = (Path::new("/w"), Some(Path::new("/home/u")));
+        let cwd = Path::new("/w");
+        let home = Some(Path::new("/home/u"));
         for (text, expected) in [
             ("x", "/w/x"),
             ("./x/**", "/w/./x"),

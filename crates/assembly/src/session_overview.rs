@@ -33,7 +33,7 @@ impl SessionOverview<'_> {
             OverviewSection::Hooks => render_two_columns(
                 self.layers.read_hooks().0.list().into_iter().map(|hook| {
                     let matcher = if hook.matcher.is_empty() { "*" } else { &hook.matcher };
-                    let about = format!("{} {} ({})", hook.kind, hook.name, hook.source);
+                    let about = format!("{} {} ({})", hook.kind.name(), hook.name, hook.source);
                     (format!("{} {matcher}", hook.event.name()), about)
                 }),
                 "No hooks; `windlass hooks` says more.",

@@ -7,21 +7,15 @@ use std::fs::DirBuilder;
 use std::io::IsTerminal;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
-use windlass_driver::engine_settings::Settings;
-use windlass_driver::{Endpoint, SessionBuilder, ToolRegistry, ToolSessionContext};
 use windlass_host::environment::process_environment;
-use windlass_permission::Policy;
 use windlass_rehearsal::{Rehearsal, RehearsalOptions, demo as script};
 use windlass_vocabulary::notice::RunEnding;
-use windlass_vocabulary::{PermissionMode, WireFormat};
 
 use crate::run_display::run_to_end::{RunEnd, run_to_end};
 use crate::run_display::{ConsoleOutput, ConsoleStyle, RunDisplay};
-use windlass_assembly::directories::build_scratch_path;
-use windlass_assembly::resolved::{SYSTEM_PROMPT, build_system_context};
+use windlass_assembly::demo_session::build_demo_session;
 use windlass_assembly::session_close::close_session;
 use windlass_host::command_error::CommandError;
 use windlass_host::display::human_format::format_counted;
@@ -29,7 +23,6 @@ use windlass_host::exit::Exit;
 use windlass_host::random;
 use windlass_host::signals::SignalListener;
 use windlass_host::signals::await_unless_signalled;
-use windlass_provider::config::model::ModelConfig;
 use windlass_stream_json::output_writer::OutputClosed;
 
 /// How `windlass demo` was asked for.
@@ -77,27 +70,6 @@ pub async fn run(options: DemoOptions) -> Result<Exit, CommandError> {
     // Belongs to the demo alone; it may never have been created.
     let _ = std::fs::remove_dir_all(spill_directory);
     Ok(exit)
-}
-
-/// Permissions are bypassed, because the project is a fresh directory and the script is ours. Also returns
-/// the directory for long outputs.
-fn build_demo_session(project: &Path, base_url: &str) -> (SessionBuilder, PathBuf) {
-    let mut settings = Settings::new(ModelConfig::default().to_model_facts("rehearsed"));
-    settings.policy = Policy {
-        mode: PermissionMode::BypassPermissions,
-        directories: vec![project.to_string_lossy().into_owned()],
-        ..Policy::default()
-    };
-    settings.prompt.system_prompt = Arc::from(SYSTEM_PROMPT);
-    settings.prompt.system_context = build_system_context(project);
-    settings.limits.turns_max = 20;
-    settings.retry.jitter_seed = random::generate_seed();
-    let spill_directory = build_scratch_path();
-    let builder =
-        SessionBuilder::new(settings, Endpoint::new(WireFormat::AnthropicMessages, base_url))
-            .registry(ToolRegistry::with_builtin_tools())
-            .tool_context(ToolSessionContext::new(project, &spill_directory));
-    (builder, spill_directory)
 }
 
 /// Removes its directory on drop, unless it is kept.

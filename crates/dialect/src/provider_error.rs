@@ -200,13 +200,28 @@ impl FailedResponse<'_> {
     /// The server may know better than its status whether another try makes sense.
     fn apply_should_retry_header(&self, kind: FailureKind) -> FailureKind {
         let should_retry = (self.headers)("x-should-retry");
-        match (should_retry.as_deref().map(str::trim), kind) {
-            (Some("false"), FailureKind::RateLimited) => FailureKind::Quota,
-            (Some("false"), FailureKind::ServerFault | FailureKind::Overloaded) => {
-                FailureKind::Refused
-            }
-            (Some("true"), FailureKind::InvalidRequest) => FailureKind::ServerFault,
-            _ => kind,
+        let should_retry = should_retry.as_deref().map(str::trim);
+        let is_final = should_retry == Some("false");
+        let is_temporary = should_retry == Some("true");
+        match kind {
+            FailureKind::RateLimited if is_final => FailureKind::Quota,
+            FailureKind::ServerFault | FailureKind::Overloaded if is_final => FailureKind::Refused,
+            FailureKind::InvalidRequest if is_temporary => FailureKind::ServerFault,
+            FailureKind::PromptTooLong
+            | FailureKind::MediaTooLarge
+            | FailureKind::BadImage
+            | FailureKind::Overloaded
+            | FailureKind::RateLimited
+            | FailureKind::ServerFault
+            | FailureKind::Transport
+            | FailureKind::ModelGone
+            | FailureKind::InvalidRequest
+            | FailureKind::ForeignSignature
+            | FailureKind::Unauthorised
+            | FailureKind::Quota
+            | FailureKind::Refused
+            | FailureKind::OutputLimit
+            | FailureKind::Misconfigured => kind,
         }
     }
 

@@ -128,7 +128,7 @@ pub use observer::{
 pub use prompt_submission::{PromptSubmission, QueuedMessage, SlashCommandCall};
 pub use session::{PromptResult, Session};
 pub use session_builder::SessionBuilder;
-pub use session_command::ConfigChange;
+pub use session_command::{ConfigChange, ConfigChangeSource};
 pub use session_end_reason::SessionEndReason;
 pub use session_settings::{SessionSettingsView, SettingsChange};
 pub use subagent::{AgentDefinition, AgentIsolation, SubagentConfig};
@@ -145,10 +145,10 @@ pub use windlass_mcp as mcp;
 pub use windlass_permission::{PermissionGrant, Policy, Rule, Rules};
 pub use windlass_tool::http_client::trust_certificates;
 pub use windlass_tool::{
-    BackgroundTask, EditorFiles, EditorWrite, GitError, GitOutput, GitRunner, GuardedCommandLine,
-    OneShotCommand, OneShotEndCause, ProgressSender, SkillDefinition, Tool, ToolCallContext,
-    ToolFuture, ToolLimits, ToolRegistry, ToolSessionContext, custom_tool, front_matter,
-    load_skills,
+    BackgroundTask, BackgroundTaskEnd, EditorFiles, EditorWrite, GitError, GitOutput, GitRunner,
+    GuardedCommandLine, OneShotCommand, OneShotEndCause, ProgressSender, SkillDefinition, Tool,
+    ToolCallContext, ToolFuture, ToolLimits, ToolRegistry, ToolSessionContext, custom_tool,
+    front_matter, load_skills,
 };
 pub use windlass_vocabulary as vocabulary;
 pub use windlass_vocabulary::Interrupt;

@@ -203,7 +203,7 @@ impl NoticeQueue {
         self.unread.push_back((notice, size));
         self.bytes += size;
         while self.unread.len() > NOTICES_MAX || self.bytes > BYTES_MAX {
-            let Some(place) = self.unread.iter().position(|(notice, _)| !must_arrive(notice))
+            let Some(place) = self.unread.iter().position(|(notice, _)| !is_undroppable(notice))
             else {
                 return;
             };
@@ -265,7 +265,7 @@ fn is_decoration(notice: &Notice) -> bool {
     matches!(notice, Notice::Streamed { .. } | Notice::ToolProgressed { .. } | Notice::Hook(_))
 }
 
-fn must_arrive(notice: &Notice) -> bool {
+fn is_undroppable(notice: &Notice) -> bool {
     matches!(notice, Notice::RunEnded(_) | Notice::PermissionAsked { .. })
 }
 

@@ -98,8 +98,8 @@ impl RewindRequest {
 /// Settings that changed: in which layer, and in which file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigChange {
-    /// As hooks are told: `user_settings`, `project_settings`, `local_settings`, `policy_settings`.
-    pub source: &'static str,
+    /// The layer.
+    pub source: ConfigChangeSource,
     /// The file.
     pub file: PathBuf,
 }
@@ -107,6 +107,32 @@ pub struct ConfigChange {
 impl ConfigChange {
     /// Is it the administrator's, so that no hook may object?
     pub(crate) fn is_policy_change(&self) -> bool {
-        self.source == "policy_settings"
+        self.source == ConfigChangeSource::Policy
+    }
+}
+
+/// The layer whose settings changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConfigChangeSource {
+    /// The user's.
+    User,
+    /// The project's.
+    Project,
+    /// The user's for this project.
+    Local,
+    /// The administrator's.
+    Policy,
+}
+
+impl ConfigChangeSource {
+    /// As hooks read it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::User => "user_settings",
+            Self::Project => "project_settings",
+            Self::Local => "local_settings",
+            Self::Policy => "policy_settings",
+        }
     }
 }

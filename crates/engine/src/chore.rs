@@ -184,7 +184,8 @@ impl Loop<'_> {
             if let Some(attempt) = open.attempt {
                 self.effects.push(Effect::CancelModel { attempt });
             }
-            let (account, usage) = (Account::Errand(ticket), Usage::default());
+            let account = Account::Errand(ticket);
+            let usage = Usage::default();
             let _ = match is_crash {
                 true => self.state.ledger.abandon(account, usage),
                 false => self.state.ledger.settle(account, usage),

@@ -51,7 +51,23 @@ pub fn decide(control: Control, signal: Signal, limits: &Limits) -> Decision {
             let outcome = if is_empty { Outcome::Empty } else { Outcome::Natural };
             hooks_ended(control, verdict, (budget, outcome), limits)
         }
-        _ => Decision { control, act: Act::Nothing },
+        // In any other phase these mean nothing. Named, so that a new signal stops the build here.
+        (
+            _,
+            Signal::Submitted
+            | Signal::Resumed
+            | Signal::CompactionAsked
+            | Signal::Interrupted
+            | Signal::Prepared { .. }
+            | Signal::Summarized(_)
+            | Signal::Answered(_)
+            | Signal::Failed(_)
+            | Signal::TimerFired
+            | Signal::ToolsDone { .. }
+            | Signal::Deferred
+            | Signal::Attached
+            | Signal::HooksEnded { .. },
+        ) => Decision { control, act: Act::Nothing },
     }
 }
 
@@ -150,7 +166,8 @@ fn answered(control: Control, end: AnswerEnd, limits: &Limits) -> Decision {
         AnswerEnd::Pause if control.attempt.pauses < limits.pauses_max => {
             let pauses = control.attempt.pauses + 1;
             let attempt = Attempt { pauses, ..control.attempt };
-            let (phase, withheld) = (Phase::Preparing, false);
+            let phase = Phase::Preparing;
+            let withheld = false;
             prepare(Control { phase, attempt, withheld, ..control }, Because::Resumed)
         }
         AnswerEnd::Pause => finish(
@@ -282,7 +299,8 @@ fn has_fallback(control: Control, limits: &Limits) -> bool {
 
 fn switch(control: Control) -> Decision {
     let attempt = Attempt { retries: 0, overloads: 0, ..control.attempt };
-    let (model, withheld) = (control.model + 1, false);
+    let model = control.model + 1;
+    let withheld = false;
     let phase = Phase::Preparing;
     prepare(Control { phase, model, attempt, withheld, ..control }, Because::Switched)
 }

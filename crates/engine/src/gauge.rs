@@ -66,7 +66,8 @@ impl Gauge {
 
 impl Count {
     fn within_reason(self) -> Self {
-        let (low, high) = (self.raw / FACTOR_MAX, self.raw.saturating_mul(FACTOR_MAX));
+        let low = self.raw / FACTOR_MAX;
+        let high = self.raw.saturating_mul(FACTOR_MAX);
         Self { billed: self.billed.clamp(low, high), ..self }
     }
 

@@ -48,14 +48,39 @@ pub(crate) enum HookKind {
 }
 
 impl HookKind {
-    pub(crate) fn name(&self) -> &'static str {
+    pub(crate) fn hook_type(&self) -> HookType {
         match self {
-            Self::Command(_) => "command",
-            Self::Http(_) => "http",
-            Self::Callback { .. } => "callback",
-            Self::Prompt(prompt) if prompt.is_agent => "agent",
-            Self::Prompt(_) => "prompt",
-            Self::McpTool(_) => "mcp_tool",
+            Self::Command(_) => HookType::Command,
+            Self::Http(_) => HookType::Http,
+            Self::Callback { .. } => HookType::Callback,
+            Self::Prompt(prompt) if prompt.is_agent => HookType::Agent,
+            Self::Prompt(_) => HookType::Prompt,
+            Self::McpTool(_) => HookType::McpTool,
+        }
+    }
+}
+
+/// What a hook does, as settings say in `type`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HookType {
+    Command,
+    Http,
+    Callback,
+    Prompt,
+    Agent,
+    McpTool,
+}
+
+impl HookType {
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Command => "command",
+            Self::Http => "http",
+            Self::Callback => "callback",
+            Self::Prompt => "prompt",
+            Self::Agent => "agent",
+            Self::McpTool => "mcp_tool",
         }
     }
 }

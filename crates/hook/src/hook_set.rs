@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::callback::HookCallback;
 use crate::config::{HookConfigParser, HookSource};
 use crate::event::HookEvent;
-use crate::hook::{Hook, OnFailure};
+use crate::hook::{Hook, HookType, OnFailure};
 use crate::http_hook::HookHttpPolicy;
 
 /// The hooks of a session. Clones share what is remembered: a hook that runs once runs once.
@@ -31,8 +31,7 @@ pub struct HookListing {
     pub matcher: String,
     /// What must be true besides.
     pub condition: Option<String>,
-    /// command, http, callback, prompt, agent or mcp_tool.
-    pub kind: &'static str,
+    pub kind: HookType,
     pub name: String,
     pub timeout_millis: u128,
     pub on_failure: Option<OnFailure>,
@@ -165,7 +164,7 @@ fn to_listing(hook: &Hook) -> HookListing {
         event: hook.event,
         matcher: hook.matcher_text.clone(),
         condition: hook.condition.clone(),
-        kind: hook.kind.name(),
+        kind: hook.kind.hook_type(),
         name: hook.name(),
         timeout_millis: hook.timeout().as_millis(),
         on_failure: hook.on_failure,

@@ -33,7 +33,7 @@ pub use callback::{HookCallback, HookCallbackFuture};
 pub use combined_result::CombinedHookResult;
 pub use config::HookSource;
 pub use event::HookEvent;
-pub use hook::OnFailure;
+pub use hook::{HookType, OnFailure};
 pub use hook_backend::{HookBackend, HookBackendReply, HookBackendReplyFuture};
 pub use hook_environment::{HookEnvironment, HookInvocation, HookWaker, HookWatcher};
 pub use hook_output::{ElicitationAnswer, PermissionRequestAnswer};

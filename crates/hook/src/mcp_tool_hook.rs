@@ -52,7 +52,8 @@ fn fill_text_placeholders(text: &str, event_input: &Value) -> Value {
     if let Some(path) = alone.filter(|path| !path.contains(['$', '{', '}'])) {
         return at(path);
     }
-    let (mut out, mut rest) = (String::new(), text);
+    let mut out = String::new();
+    let mut rest = text;
     while let Some((before, after)) = rest.split_once("${") {
         out.push_str(before);
         let Some((path, behind)) = after.split_once('}') else {

@@ -10,6 +10,7 @@ pub mod descriptors;
 pub mod display;
 pub mod environment;
 pub mod exit;
+pub mod extra_certificates;
 pub mod free_threads;
 pub mod line_streams;
 pub mod random;

@@ -4,6 +4,7 @@
 //! that were withdrawn are left out, as far as the records show it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use serde::Serialize;
 use windlass_engine::Event;
@@ -12,6 +13,8 @@ use windlass_vocabulary::{
     ToolResultPart,
 };
 
+use crate::error::JournalError;
+use crate::journal_reader::JournalReader;
 use crate::record::{JournalNote, JournalRecord, RecordItem, ToolIntent};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -56,6 +59,18 @@ impl ConversationRole {
             Self::User | Self::Model | Self::Tool { .. } | Self::Summary | Self::End { .. } => None,
         }
     }
+}
+
+/// Everything that was said in a session.
+pub fn read_conversation(journal: &Path) -> Result<Vec<ConversationItem>, JournalError> {
+    let mut reader = JournalReader::open(journal)?;
+    let mut extractor = ConversationExtractor::default();
+    let mut items = Vec::new();
+    while let Some(record) = reader.next_record()? {
+        extractor.push_record(&record, &mut items);
+    }
+    extractor.finish(&mut items);
+    Ok(items)
 }
 
 /// Takes records in and says what was said.

@@ -26,7 +26,7 @@ pub enum JournalError {
     #[error(
         "the journal {path} is being written by another process{holder}; close that session \
          first, or fork this one",
-        path = path.display(), holder = named(holder.as_ref())
+        path = path.display(), holder = describe_holder(holder.as_ref())
     )]
     Busy {
         path: PathBuf,
@@ -78,7 +78,7 @@ pub enum JournalError {
     NotOne {
         /// What was looked for.
         wanted: String,
-        /// How many there are.
+        /// Two or more, or none.
         found: usize,
     },
     /// It cannot be written down: a fault of ours.
@@ -193,7 +193,7 @@ fn advice(remedy: DiskRemedy) -> &'static str {
     }
 }
 
-fn named(holder: Option<&ClaimHolder>) -> String {
+fn describe_holder(holder: Option<&ClaimHolder>) -> String {
     holder.map(|ClaimHolder { pid, host }| format!(" (pid {pid} on {host})")).unwrap_or_default()
 }
 

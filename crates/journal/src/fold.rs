@@ -144,7 +144,7 @@ fn fold_visited(
     visitor: impl ReplayVisitor,
 ) -> Result<(FoldedJournal, JournalReader), JournalError> {
     let GrowingReplay { folding, reader } =
-        GrowingReplay::new(reader, settings, visitor).advanced()?;
+        GrowingReplay::new(reader, settings, visitor).advance()?;
     let FoldProgress { state, settings, damages, .. } = folding;
     let folded = FoldedJournal {
         state,
@@ -177,7 +177,7 @@ impl<V: ReplayVisitor> GrowingReplay<V> {
     }
 
     /// Replays what there is now.
-    pub(crate) fn advanced(self) -> Result<Self, JournalError> {
+    pub(crate) fn advance(self) -> Result<Self, JournalError> {
         let Self { mut folding, mut reader } = self;
         for _ in 0..SINGLE_THREADED_ENTRIES {
             let Some(entry) = reader.next_entry()? else { return Ok(Self { folding, reader }) };

@@ -8,11 +8,11 @@ use crate::server::McpServer;
 
 #[derive(Debug, Default)]
 pub(crate) struct ServerInstructions {
-    state: Mutex<ToldInstructions>,
+    state: Mutex<SentInstructions>,
 }
 
 #[derive(Debug, Default)]
-struct ToldInstructions {
+struct SentInstructions {
     servers: BTreeSet<String>,
     bytes: usize,
 }

@@ -297,7 +297,6 @@ impl McpServerSet {
         self.find_server(name).ok_or_else(missing)
     }
 
-    /// Each server with the names of its tools.
     fn servers_with_tool_names(&self) -> Vec<(Arc<McpServer>, Vec<String>)> {
         let mut taken = BTreeSet::new();
         let named = |server: Arc<McpServer>| {

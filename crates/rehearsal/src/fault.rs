@@ -83,13 +83,13 @@ impl ScriptedFault {
         Self::Refuse { status, headers: Vec::new(), body: Some(body.into()) }
     }
 
-    /// Cuts after this many events.
+    /// The connection is closed in order, not reset.
     #[must_use]
     pub fn cut_after_event(events: usize) -> Self {
         Self::CutAfterEvent { events, reset: false }
     }
 
-    /// Cuts after this many bytes.
+    /// The connection is closed in order, not reset.
     #[must_use]
     pub fn cut_after_byte(bytes: usize) -> Self {
         Self::CutAfterByte { bytes, reset: false }

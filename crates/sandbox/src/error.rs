@@ -14,7 +14,7 @@ pub struct SandboxUnavailable {
 /// This plan cannot be held by the sandbox of this machine.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the sandbox cannot hold this command: {words}")]
-pub struct SandboxPlanRefused {
+pub struct SandboxPlanRefusal {
     words: String,
 }
 
@@ -24,14 +24,14 @@ impl SandboxUnavailable {
     }
 }
 
-impl SandboxPlanRefused {
+impl SandboxPlanRefusal {
     pub(crate) fn new(words: impl Into<String>) -> Self {
         Self { words: words.into() }
     }
 }
 
-impl From<SandboxPlanRefused> for io::Error {
-    fn from(refused: SandboxPlanRefused) -> Self {
+impl From<SandboxPlanRefusal> for io::Error {
+    fn from(refused: SandboxPlanRefusal) -> Self {
         Self::other(refused)
     }
 }

@@ -33,7 +33,7 @@ mod unsupported;
 use std::ffi::OsString;
 
 pub use cell_plan::{CellPlan, SYSTEM_SECRETS, list_other_homes};
-pub use error::{SandboxPlanRefused, SandboxUnavailable};
+pub use error::{SandboxPlanRefusal, SandboxUnavailable};
 pub use failure::{SandboxFailure, SandboxFailureCause, explain_cell_failure};
 pub use held_program_plan::HeldProgramPlan;
 #[cfg(target_os = "linux")]

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::cell_plan::CellPlan;
-use crate::error::{SandboxPlanRefused, SandboxUnavailable};
+use crate::error::{SandboxPlanRefusal, SandboxUnavailable};
 use crate::failure::SandboxFailure;
 use crate::plan::SandboxPlan;
 use crate::probe_options::{SandboxBackend, SandboxProbeOptions};
@@ -75,7 +75,7 @@ impl Sandbox {
         _plan: &SandboxPlan,
         _program: impl AsRef<OsStr>,
         _arguments: impl IntoIterator<Item = A>,
-    ) -> Result<SandboxLaunch, SandboxPlanRefused> {
+    ) -> Result<SandboxLaunch, SandboxPlanRefusal> {
         match self.never {}
     }
 
@@ -89,7 +89,7 @@ impl Sandbox {
         _: &SandboxPlan,
         _: &Path,
         _: &OsStr,
-    ) -> Result<SandboxLaunch, SandboxPlanRefused> {
+    ) -> Result<SandboxLaunch, SandboxPlanRefusal> {
         match self.never {}
     }
 
@@ -170,7 +170,7 @@ impl Cell {
     /// # Errors
     ///
     /// When this plan cannot be held here.
-    pub fn prepare(&self, _plan: &CellPlan) -> Result<PreparedCell, SandboxPlanRefused> {
+    pub fn prepare(&self, _plan: &CellPlan) -> Result<PreparedCell, SandboxPlanRefusal> {
         match self.never {}
     }
 }

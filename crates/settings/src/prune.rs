@@ -2,6 +2,7 @@
 //! reported.
 
 use serde_json::{Map, Value, json};
+use windlass_config_text::find_similar_name;
 
 use crate::json_spans::push_pointer_key;
 use crate::settings::SettingsFile;
@@ -41,7 +42,9 @@ fn drop_unknown_keys(
             if settings_key::is_foreign_key(&to_dotted_key(&below)) {
                 continue;
             }
-            let near = names.as_ref().and_then(|names| find_nearest_key(name, names));
+            let near = names
+                .as_ref()
+                .and_then(|names| find_similar_name(name, names.iter().map(String::as_str)));
             let advice = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
             let what = format!("there is no setting `{}`{advice}", to_dotted_key(&below));
             cuts.push(PrunedEntry { pointer: below, what, severity: ProblemSeverity::Idle });
@@ -125,16 +128,4 @@ fn reword_serde_error(why: &str) -> String {
 pub(crate) fn to_dotted_key(pointer: &str) -> String {
     let steps = pointer.split('/').skip(1).map(|step| step.replace("~1", "/").replace("~0", "~"));
     steps.collect::<Vec<_>>().join(".")
-}
-
-/// A known key that differs only in case, by one letter, or by two that are swapped.
-fn find_nearest_key<'a>(name: &str, known: &'a [String]) -> Option<&'a String> {
-    let plain = |text: &str| -> String {
-        text.chars().filter(|c| c.is_alphanumeric()).map(|c| c.to_ascii_lowercase()).collect()
-    };
-    let own = plain(name);
-    known.iter().find(|other| plain(other) == own).or_else(|| {
-        let is_near = |other: &&String| strsim::osa_distance(&own, &plain(other)) <= 1;
-        known.iter().find(is_near).filter(|_| own.chars().count() > 2)
-    })
 }

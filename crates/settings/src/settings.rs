@@ -176,7 +176,7 @@ pub struct UnusedSettings {
     /// Name the agent as co-author of commits; replaced by `attribution`.
     pub include_co_authored_by: Option<bool>,
     /// What is added to commits and pull requests.
-    pub attribution: Option<Attributed>,
+    pub attribution: Option<AttributionSetting>,
     /// Where plugins come from.
     pub extra_known_marketplaces: Option<Map<String, Value>>,
     /// Leave ignored files out where files are offered.
@@ -269,7 +269,7 @@ pub enum StatusLineKind {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(untagged)]
-pub enum Attributed {
+pub enum AttributionSetting {
     /// The usual, or nothing.
     Flag(bool),
     /// This.

@@ -52,7 +52,7 @@ pub(crate) fn is_used(key: &str) -> bool {
 /// May a project say this before it is trusted? `permissions` is judged on its own.
 pub(crate) fn is_harmless(key: &str, value: &Value) -> bool {
     match key {
-        "model" => value.as_str().is_some_and(stays_with_the_provider),
+        "model" => value.as_str().is_some_and(is_usual_model),
         "disableSkillShellExecution" => value == &Value::Bool(true),
         // Both become a part of what the model is told with authority.
         "outputStyle" => value.as_str().is_some_and(|name| OUTPUT_STYLES.contains(&name)),
@@ -62,7 +62,7 @@ pub(crate) fn is_harmless(key: &str, value: &Value) -> bool {
 }
 
 /// A model of the usual family: naming it sends nothing elsewhere.
-fn stays_with_the_provider(name: &str) -> bool {
+fn is_usual_model(name: &str) -> bool {
     let short = ["opus", "sonnet", "haiku", "fable", "default"];
     short.contains(&name) || (name.starts_with("claude-") && !name.contains('/'))
 }

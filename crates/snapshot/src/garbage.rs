@@ -140,7 +140,7 @@ impl RegisteredSession {
 fn find_folder(change_log: &Path) -> Option<PathBuf> {
     let in_trash = || {
         let sessions = change_log.parent()?.parent()?;
-        let trash = SessionTrash::beside(sessions).root().join(change_log.file_stem()?);
+        let trash = SessionTrash::for_sessions(sessions).root().join(change_log.file_stem()?);
         Some(trash.join(change_log.file_name()?))
     };
     let is_there = |folder: &PathBuf| folder.join("log").is_file();

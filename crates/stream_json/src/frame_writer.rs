@@ -26,7 +26,7 @@ impl FrameWriter {
     }
 
     /// Drops every frame: only the result is wanted, which `Printer` prints.
-    pub(crate) fn disabled() -> Self {
+    pub(crate) fn without_output() -> Self {
         Self { lines: None, done: None, last_written: Instant::now() }
     }
 

@@ -29,7 +29,7 @@ pub(crate) enum SessionEvent {
 }
 
 impl SessionPhase {
-    pub(crate) fn planned(plan: SessionPlan) -> Self {
+    pub(crate) fn from_plan(plan: SessionPlan) -> Self {
         Self::Planned { plan: Box::new(plan), are_client_servers_connected: false }
     }
 

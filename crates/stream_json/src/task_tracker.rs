@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
 use serde_json::{Value, json};
-use windlass_driver::BackgroundTask;
+use windlass_driver::{BackgroundTask, BackgroundTaskEnd};
 use windlass_vocabulary::notice::RunEnding;
 use windlass_vocabulary::{AgentId, Notice, Terminal, ToolCall};
 
@@ -97,16 +97,16 @@ impl TaskTracker {
     pub(crate) fn on_commands_ended(&mut self, all: &[BackgroundTask]) -> Vec<OutgoingFrame> {
         let mut frames = Vec::new();
         for task in all {
-            let Some(words) = &task.end_summary else { continue };
+            let (Some(words), Some(end)) = (&task.end_summary, task.end) else { continue };
             let Some(TrackedCommand { description, call }) = self.commands.remove(&task.id) else {
                 continue;
             };
             frames.push(build_system_frame(SystemSubtype::TaskNotification {
                 task_id: task.id.clone(),
-                status: match task.has_failed {
-                    false => "completed",
-                    true if task.was_stopped => "stopped",
-                    true => "failed",
+                status: match end {
+                    BackgroundTaskEnd::Completed => "completed",
+                    BackgroundTaskEnd::Failed => "failed",
+                    BackgroundTaskEnd::Stopped => "stopped",
                 },
                 output_file: task.output_path.to_string_lossy().into_owned(),
                 summary: format!("{description}: {words}"),

@@ -17,9 +17,9 @@ pub(crate) struct UsageTotals {
     total: MicroUsd,
     /// … of which other processes spent this much.
     inherited: Option<MicroUsd>,
-    /// What models were used in sessions before this one …
+    /// What models were used in sessions before this one.
     earlier_usage: BTreeMap<ModelName, (Usage, MicroUsd)>,
-    /// … and in this one.
+    /// What models were used in this session.
     spending: ModelSpending,
     facts: BTreeMap<String, (u64, u64)>,
 }

@@ -64,7 +64,7 @@ impl MetricTable {
 
     /// Increments dropped because there were too many series.
     #[must_use]
-    pub fn lost(&self) -> u64 {
+    pub fn lost_count(&self) -> u64 {
         self.lost
     }
 
@@ -172,6 +172,6 @@ mod tests {
             amount: 1.0,
             attributes: Attributes::default(),
         });
-        assert_eq!(table.lost(), 6);
+        assert_eq!(table.lost_count(), 6);
     }
 }

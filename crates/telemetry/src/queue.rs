@@ -32,7 +32,7 @@ impl QueueLevel {
         self.dropped.fetch_add(count, Ordering::Relaxed);
     }
 
-    pub(crate) fn dropped(&self) -> u64 {
+    pub(crate) fn dropped_count(&self) -> u64 {
         self.dropped.load(Ordering::Relaxed)
     }
 }
@@ -103,14 +103,14 @@ mod tests {
         for _ in 0..RECORDS_MAX + 10 {
             sender.push(event("x"));
         }
-        assert_eq!(level.dropped(), 10);
+        assert_eq!(level.dropped_count(), 10);
         while receiver.try_next().is_some() {}
         assert_eq!(level.bytes.load(Ordering::Relaxed), 0);
         let long = "x".repeat(1 << 20);
         for _ in 0..20 {
             sender.push(event(&long));
         }
-        assert_eq!(level.dropped(), 10 + 13);
+        assert_eq!(level.dropped_count(), 10 + 13);
         assert!(level.bytes.load(Ordering::Relaxed) <= BYTES_MAX);
     }
 }

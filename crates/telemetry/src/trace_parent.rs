@@ -1,7 +1,8 @@
 //! The W3C `traceparent` header.
 
+use windlass_vocabulary::to_hex;
+
 use crate::record::SpanContext;
-use crate::wire::json::to_hex;
 
 /// Parses `00-<trace>-<span>-<flags>`. For an unknown version, the first four fields are used; ids
 /// that are all zero and version `ff` are invalid.

@@ -1,5 +1,10 @@
 //! What every HTTP client of ours has in common: certificates that the user trusts besides those of the
 //! system, no redirects unless asked for, and a limit on connecting that a stop of this process does not use up.
+//!
+//! Three clients begin on their own, for a reason each. Web fetch resolves names itself and never uses a
+//! proxy, which would connect to addresses nobody checked. An MCP client also logs in at a server of its
+//! own scheme and follows redirects within an origin. The recorder of cassettes and the fleet's client
+//! are in crates that do not see this one.
 
 use std::error::Error;
 use std::io;

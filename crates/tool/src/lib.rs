@@ -39,8 +39,8 @@ mod typed_tool;
 pub mod worktree;
 
 pub use background::{
-    BackgroundAgent, BackgroundEndNotice, BackgroundTask, BackgroundTasks, ForegroundAgentGuard,
-    StoppedTask,
+    BackgroundAgent, BackgroundEndNotice, BackgroundTask, BackgroundTaskEnd, BackgroundTasks,
+    ForegroundAgentGuard, StoppedTask,
 };
 pub use builtin::{changes_task_lists, repeat_task_call, reread_file};
 pub use file::{

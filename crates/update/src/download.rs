@@ -8,10 +8,12 @@ use std::time::Duration;
 
 use reqwest::redirect::Policy;
 use reqwest::{Client, Response, Url};
-use sha2::{Digest as _, Sha256};
+use ring::digest::{Context, SHA256};
 use windlass_host::command_error::CommandError;
 use windlass_host::environment::{EnvLookup, parse_local_address};
-use windlass_tool::http_client::{client_builder_for, with_connect_limit};
+use windlass_host::extra_certificates::load_extra_certificates;
+use windlass_tool::http_client::{client_builder_for, trust_certificates, with_connect_limit};
+use windlass_vocabulary::to_hex;
 
 use crate::RELEASES_VARIABLE;
 use crate::manifest::{ReleaseFile, packed_program_name};
@@ -42,6 +44,9 @@ impl ReleaseServer {
         let is_local = parse_local_address(&base).is_some();
         if url.scheme() != "https" && !(url.scheme() == "http" && is_local) {
             return Err(wrong("must begin with https://; plain http is only for this machine"));
+        }
+        if let Some(warning) = load_extra_certificates(lookup, trust_certificates) {
+            eprintln!("{warning}");
         }
         let client = build_client(&url)
             .map_err(|error| CommandError::failure(format!("no HTTP client: {error}")))?;
@@ -88,7 +93,7 @@ impl ReleaseServer {
             CommandError::failure(format!("{} cannot be written: {error}", path.display()))
         };
         let mut file = File::create_new(path).map_err(|error| refused(&error))?;
-        let mut hash = Sha256::new();
+        let mut hash = Context::new(&SHA256);
         let mut written = 0_u64;
         while let Some(piece) = read_piece(&mut response, &url).await? {
             written += piece.len() as u64;
@@ -105,7 +110,7 @@ impl ReleaseServer {
                 release.bytes
             )));
         }
-        let sha256: String = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+        let sha256 = to_hex(hash.finish().as_ref());
         if sha256 != release.sha256 {
             return Err(CommandError::failure(format!(
                 "{url} has the checksum {sha256}, not {}: nothing of it was run",

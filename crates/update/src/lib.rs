@@ -49,9 +49,17 @@ pub async fn run(
     let running = ReleaseVersion::parse(running).map_err(CommandError::failure)?;
     let wanted = options.version.as_deref().map(ReleaseVersion::parse).transpose();
     let wanted = wanted.map_err(CommandError::usage)?;
-    let folder = match Installation::find(lookup) {
+    let installation = Installation::find(lookup);
+    let folder = match installation {
         Installation::VersionsFolder(folder) => VersionsFolder::new(folder),
-        other => return Err(CommandError::failure(other.describe())),
+        Installation::Debian
+        | Installation::Npm
+        | Installation::PythonTool(_)
+        | Installation::Python
+        | Installation::Cargo
+        | Installation::Checkout
+        | Installation::Image
+        | Installation::Unknown(_) => return Err(CommandError::failure(installation.describe())),
     };
     if let Some(wanted) = wanted.as_ref().filter(|wanted| folder.has(wanted) && !options.is_check) {
         let _lock = folder.lock()?;

@@ -8,7 +8,7 @@ use std::path::Path;
 use flate2::read::GzDecoder;
 
 use crate::bundle_scripts::bundle_scripts;
-use crate::content_hash::sha256_hex;
+use crate::content_hash::sha256_base64;
 use crate::server::http_response::HttpResponse;
 use crate::server::request_reader::BrowserRequest;
 
@@ -58,7 +58,7 @@ pub(crate) fn answer_asset(
             Err(error) => HttpResponse::error(500, "failed", &error.to_string()),
         });
     }
-    let etag = format!("\"{}\"", sha256_hex(asset.compressed).get(..32).unwrap_or_default());
+    let etag = format!("\"{}\"", sha256_base64(asset.compressed));
     // Revalidated on each request: another version of the program may listen on the same port
     // later.
     if request.header("if-none-match") == Some(etag.as_str()) {

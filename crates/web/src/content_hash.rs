@@ -3,11 +3,6 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use ring::digest::{SHA256, digest};
-use windlass_vocabulary::to_hex;
-
-pub(crate) fn sha256_hex(bytes: &[u8]) -> String {
-    to_hex(digest(&SHA256, bytes).as_ref())
-}
 
 /// In the encoding of a Content-Security-Policy.
 pub(crate) fn sha256_base64(bytes: &[u8]) -> String {

@@ -55,7 +55,8 @@ pub fn render_page(figures: Option<&BenchFigures>) -> String {
         figures.text("load"),
     ));
     for limit in LIMITS {
-        let (name, unit) = (limit.name, limit.unit);
+        let name = limit.name;
+        let unit = limit.unit;
         let kept = if figures.keeps(limit, LimitKind::Promised) { "yes" } else { "**no**" };
         page.push_str(&format!(
             "| {} | {:.2} {unit} | {:.2} {unit} | {} | {kept} |\n",

@@ -84,7 +84,8 @@ fn build_list(
 }
 
 fn build_component(package: &Value, checksums: &BTreeMap<String, String>) -> Value {
-    let (name, version) = (text(package, "/name"), text(package, "/version"));
+    let name = text(package, "/name");
+    let version = text(package, "/version");
     let mut component = json!({
         "type": "library", "name": name, "version": version,
         "purl": format!("pkg:cargo/{name}@{version}"),

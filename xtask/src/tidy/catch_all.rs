@@ -10,6 +10,7 @@ use std::collections::BTreeSet;
 
 use super::declarations::{TypeKind, find_type_declarations};
 use super::source::{blank_tests, braced_bytes, is_word_char, split_source};
+use super::words::parse_module_declaration;
 use super::{Finding, RepositoryTree};
 
 /// What a path to a type of the same crate starts with.
@@ -157,15 +158,19 @@ fn find_enum_name(pattern: &str) -> Option<&str> {
     (is_variant && is_ours).then_some(owner)
 }
 
-/// The names a file imports from packages that are not ours, and from the standard library.
+/// The names a file imports from packages that are not ours, and from the standard library. A module
+/// that the file declares is ours.
 fn find_foreign_imports(code: &str) -> BTreeSet<&str> {
+    let own_modules: BTreeSet<&str> = code.lines().filter_map(parse_module_declaration).collect();
     let mut names = BTreeSet::new();
     for statement in code.split(';') {
         let Some((_, import)) = statement.rsplit_once("use ") else {
             continue;
         };
         let root = import.split("::").next().unwrap_or(import).trim();
-        let is_ours = OWN_PATH_ROOTS.contains(&root) || root.starts_with("windlass");
+        let is_ours = OWN_PATH_ROOTS.contains(&root)
+            || root.starts_with("windlass")
+            || own_modules.contains(root);
         if !is_ours && root.chars().all(|c| c.is_lowercase() || c == '_' || c.is_numeric()) {
             names.extend(import.split(|c: char| !is_word_char(c)));
         }

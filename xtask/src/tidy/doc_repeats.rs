@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use super::source::{blank_tests, is_word_char, split_source};
+use super::source::{blank_tests, is_word_char, split_source, split_words};
 use super::{Finding, RepositoryTree};
 
 const EXEMPT_CRATES: &[&str] = &["engine", "driver", "vocabulary", "dialect", "permission"];
@@ -76,25 +76,12 @@ fn item_name(code: &str) -> Option<&str> {
 }
 
 fn repeats(comment: &str, name: &str) -> bool {
-    let name: BTreeSet<String> = split_name(name).map(|word| stem(&word)).collect();
+    let name: BTreeSet<String> = split_words(name).map(|word| stem(&word)).collect();
     comment
         .split(|c: char| !c.is_alphanumeric())
         .map(str::to_lowercase)
         .filter(|word| !word.is_empty() && !FILLER_WORDS.contains(&word.as_str()))
         .all(|word| name.contains(&stem(&word)))
-}
-
-/// `turnsMax`, `TurnsMax` and `turns_max` are the words "turns" and "max".
-fn split_name(name: &str) -> impl Iterator<Item = String> {
-    let mut spaced = String::new();
-    for character in name.chars() {
-        if character.is_uppercase() {
-            spaced.push(' ');
-        }
-        spaced.push(if character == '_' { ' ' } else { character });
-    }
-    let words: Vec<String> = spaced.split_whitespace().map(str::to_lowercase).collect();
-    words.into_iter()
 }
 
 /// One form of a word for "limit", "limits", "limited".

@@ -108,19 +108,7 @@ pub const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
             "assembly",
         ],
     ),
-    (
-        "demo",
-        &[
-            "vocabulary",
-            "permission",
-            "driver",
-            "rehearsal",
-            "host",
-            "provider",
-            "assembly",
-            "stream_json",
-        ],
-    ),
+    ("demo", &["vocabulary", "driver", "rehearsal", "host", "assembly", "stream_json"]),
     ("trial", &["vocabulary", "journal", "driver", "host", "assembly"]),
     ("fleet", &["vocabulary", "git", "workspace", "text_diff", "journal", "host"]),
     (
@@ -147,7 +135,7 @@ pub const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
             "trial",
         ],
     ),
-    ("update", &["tool", "host"]),
+    ("update", &["vocabulary", "tool", "host"]),
     ("lab", &["vocabulary", "permission", "engine", "dialect"]),
     ("xtask", &[]),
 ];

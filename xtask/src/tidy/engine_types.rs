@@ -6,10 +6,12 @@
 use super::source::split_source;
 use super::{Finding, RepositoryTree};
 
-const FRONT_END_CRATES: &[&str] = &["stream_json", "tui", "terminal", "acp", "web"];
+const FRONT_END_CRATES: &[&str] = &["stream_json", "tui", "acp", "web", "demo"];
 
-/// The engine's crate, and the one module of the driver that re-exports its types.
-const ENGINE_NAMES: &[&str] = &["windlass_engine", "engine_settings"];
+/// The engine's crate, the one module of the driver that re-exports its types, what makes a value of
+/// them, and the record of a journal, which holds one.
+const ENGINE_NAMES: &[&str] =
+    &["windlass_engine", "engine_settings", "fallback_settings", "JournalRecord", "JournalReader"];
 
 /// Looks at the code of every front end; comments may name the engine.
 #[must_use]

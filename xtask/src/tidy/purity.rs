@@ -16,7 +16,7 @@ pub const NO_STD_CRATES: &[&str] = &["vocabulary", "engine", "dialect"];
 pub const PURE_CRATES: &[(&str, &[&str])] = &[
     ("vocabulary", &["serde"]),
     ("engine", &["serde"]),
-    ("dialect", &["serde", "serde_json", "memchr"]),
+    ("dialect", &["serde", "serde_json", "memchr", "percent-encoding"]),
     ("permission", &["serde", "serde_json", "thiserror", "tree-sitter", "tree-sitter-bash"]),
 ];
 

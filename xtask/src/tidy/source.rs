@@ -56,6 +56,19 @@ pub fn identifiers(code: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
+/// The words of a name, in lower case: `turnsMax`, `TurnsMax` and `turns_max` are "turns" and "max".
+pub fn split_words(name: &str) -> impl Iterator<Item = String> {
+    let mut spaced = String::new();
+    for character in name.chars() {
+        if character.is_uppercase() {
+            spaced.push(' ');
+        }
+        spaced.push(if character == '_' { ' ' } else { character });
+    }
+    let words: Vec<String> = spaced.split_whitespace().map(str::to_lowercase).collect();
+    words.into_iter()
+}
+
 /// A function: the line it starts on, its name, and how many lines of code its body has.
 pub struct RustFunction<'a> {
     /// Counted from zero.

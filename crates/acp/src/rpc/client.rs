@@ -11,14 +11,14 @@ use windlass_host::line_streams::StdoutLines;
 
 use super::RpcError;
 
-/// Shared by the server and all its sessions.
+/// RpcClientState by the server and all its sessions.
 #[derive(Clone, Debug)]
 pub(crate) struct ClientConnection {
-    shared: Arc<Shared>,
+    shared: Arc<RpcClientState>,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct RpcClientState {
     writer: StdoutLines,
     pending: Mutex<PendingRequests>,
 }
@@ -34,7 +34,7 @@ impl ClientConnection {
     /// The receiver is sent to when the last line is written after every clone is dropped.
     pub(crate) fn open() -> (Self, oneshot::Receiver<()>) {
         let (writer, done) = StdoutLines::spawn();
-        (Self { shared: Arc::new(Shared { writer, pending: Mutex::default() }) }, done)
+        (Self { shared: Arc::new(RpcClientState { writer, pending: Mutex::default() }) }, done)
     }
 
     pub(crate) fn respond(&self, id: &Value, outcome: Result<Value, RpcError>) {

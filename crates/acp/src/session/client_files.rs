@@ -43,7 +43,7 @@ impl ClientFiles {
     }
 
     /// The path as the client knows it.
-    fn spell_path(&self, path: &Path) -> String {
+    fn to_client_path(&self, path: &Path) -> String {
         let below = path.strip_prefix(&self.questions.cwd);
         let spelled =
             below.map_or_else(|_| path.to_path_buf(), |below| self.client_cwd.join(below));
@@ -85,7 +85,7 @@ impl EditorFiles for ClientFiles {
             return None;
         }
         let params =
-            json!({ "sessionId": self.questions.session_id, "path": self.spell_path(path) });
+            json!({ "sessionId": self.questions.session_id, "path": self.to_client_path(path) });
         match self.request("fs/read_text_file", params) {
             FileReply::Answered(Ok(mut answer)) => match answer.get_mut("content") {
                 Some(Value::String(text)) => Some(std::mem::take(text)),
@@ -102,7 +102,7 @@ impl EditorFiles for ClientFiles {
         }
         let params = json!({
             "sessionId": self.questions.session_id,
-            "path": self.spell_path(path),
+            "path": self.to_client_path(path),
             "content": text,
         });
         match self.request("fs/write_text_file", params) {

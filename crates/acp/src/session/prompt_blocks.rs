@@ -1,6 +1,7 @@
 //! What a prompt says, in our blocks. Links to files become mentions, which are read like the mentions
 //! of a person at a terminal: through the same rules and tools.
 
+use percent_encoding::percent_decode_str;
 use windlass_driver::PromptSubmission;
 use windlass_vocabulary::{ContentBlock, MediaContent};
 
@@ -58,7 +59,7 @@ impl PromptText {
 /// `@path` for a file, the address itself for anything else.
 fn mention(uri: &str) -> String {
     match uri.strip_prefix("file://") {
-        Some(path) => format!("@{}", decode_percent(path)),
+        Some(path) => format!("@{}", percent_decode_str(path).decode_utf8_lossy()),
         None => uri.to_owned(),
     }
 }
@@ -74,26 +75,6 @@ fn to_media(kind: &str, data: &str, place: usize) -> ContentBlock {
 
 fn longest_fence(text: &str) -> usize {
     text.split(|character| character != '`').map(str::len).max().unwrap_or_default()
-}
-
-fn decode_percent(path: &str) -> String {
-    let mut bytes = Vec::with_capacity(path.len());
-    let mut rest = path.as_bytes();
-    while let Some((first, tail)) = rest.split_first() {
-        let code = tail.get(..2).filter(|_| *first == b'%');
-        let code = code.and_then(|code| std::str::from_utf8(code).ok());
-        match code.and_then(|code| u8::from_str_radix(code, 16).ok()) {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = tail.get(2..).unwrap_or_default();
-            }
-            None => {
-                bytes.push(*first);
-                rest = tail;
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 #[cfg(test)]

@@ -4,21 +4,14 @@ use std::path::Path;
 
 use windlass_assembly::session::journal_error;
 use windlass_host::command_error::CommandError;
-use windlass_journal::JournalReader;
-use windlass_journal::conversation::{ConversationExtractor, ConversationItem, ConversationRole};
+use windlass_journal::conversation::{ConversationItem, ConversationRole, read_conversation};
 use windlass_vocabulary::{Json, ToolCall};
 
 use super::tool_call_view::{describe_past_call, parse_plan, shows_change};
 use crate::schema::{AcpContent, SessionUpdate, ToolCallContent, ToolCallStatus, ToolCallUpdate};
 
 pub(super) fn read_history(journal: &Path) -> Result<Vec<SessionUpdate>, CommandError> {
-    let mut reader = JournalReader::open(journal).map_err(|error| journal_error(&error))?;
-    let mut extractor = ConversationExtractor::default();
-    let mut items = Vec::new();
-    while let Some(record) = reader.next_record().map_err(|error| journal_error(&error))? {
-        extractor.push_record(&record, &mut items);
-    }
-    extractor.finish(&mut items);
+    let items = read_conversation(journal).map_err(|error| journal_error(&error))?;
     let mut calls = OpenCalls::default();
     Ok(items.iter().flat_map(|item| item_to_updates(item, &mut calls)).collect())
 }

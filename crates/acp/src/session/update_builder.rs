@@ -93,7 +93,9 @@ impl UpdateBuilder {
             Notice::HookMessage { name, text, .. } => {
                 self.tell(NoticeSeverity::Info, format!("{name}: {text}")).into_iter().collect()
             }
-            Notice::ContextShrunk { level, .. } if *level == SUMMARY_LEVEL => self.compacted(),
+            Notice::ContextShrunk { level, .. } if *level == SUMMARY_LEVEL => {
+                self.build_compaction_updates()
+            }
             Notice::SessionTitled(title) => {
                 vec![SessionUpdate::SessionInfoUpdate { title: title.clone() }]
             }
@@ -274,7 +276,7 @@ impl UpdateBuilder {
         updates
     }
 
-    fn compacted(&mut self) -> Vec<SessionUpdate> {
+    fn build_compaction_updates(&mut self) -> Vec<SessionUpdate> {
         self.compactions += 1;
         match self.takes_compaction {
             true => [CompactionStatus::InProgress, CompactionStatus::Completed]

@@ -39,7 +39,9 @@ pub async fn diff_blocking(
     id: &str,
     wanted: &DiffArguments,
 ) -> Result<(String, Value), CommandError> {
-    let (journal, id, wanted) = (journal.to_owned(), id.to_owned(), wanted.clone());
+    let journal = journal.to_owned();
+    let id = id.to_owned();
+    let wanted = wanted.clone();
     let shown = tokio::task::spawn_blocking(move || {
         diff_journal(&journal, &id, &wanted, &process_environment)
     });

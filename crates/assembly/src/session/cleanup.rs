@@ -61,7 +61,7 @@ impl SessionCleanup {
         }
         // Held until the end: one process cleans up at a time.
         let Some(lock) = lock_mark(&self.catalogue) else { return Vec::new() };
-        let trash = SessionTrash::beside(self.catalogue.root());
+        let trash = SessionTrash::for_sessions(self.catalogue.root());
         trash.settle();
         let sessions = self.catalogue.list(None).unwrap_or_default();
         let mut lines = Vec::new();
@@ -102,7 +102,7 @@ impl SessionCleanup {
             let transcript = self.find_transcript(listed);
             // Looked at again under the lock: a process that asks for it touches it first.
             let is_still_old = || self.is_old(listed);
-            if trash.put(&listed.path, transcript.as_deref(), is_still_old).is_ok_and(|moved| moved)
+            if trash.add(&listed.path, transcript.as_deref(), is_still_old).is_ok_and(|moved| moved)
             {
                 let id = &listed.summary.id;
                 lines.push(format!(
@@ -174,7 +174,7 @@ pub fn restore_session(
 ) -> Result<PathBuf, windlass_journal::JournalError> {
     // Not waited for: a clean-up finishes or takes back only moves that were cut short.
     let _lock = lock_mark(catalogue);
-    let journal = SessionTrash::beside(catalogue.root()).restore(id)?;
+    let journal = SessionTrash::for_sessions(catalogue.root()).restore(id)?;
     // Its files are old: the next clean-up would take it again.
     mark_used(&journal);
     Ok(journal)

@@ -32,7 +32,6 @@ pub enum ForkFiles {
     In(PathBuf),
 }
 
-/// The new session.
 #[derive(Clone, Debug)]
 pub struct ForkedSession {
     pub id: String,

@@ -33,7 +33,8 @@ mod tests {
     #[test]
     fn the_branch_is_read_in_a_repository_and_in_a_worktree() {
         let folder = tempfile::tempdir().unwrap();
-        let (work, tree) = (folder.path().join("work/deep"), folder.path().join("tree"));
+        let work = folder.path().join("work/deep");
+        let tree = folder.path().join("tree");
         let git = folder.path().join("work/.git");
         for path in [&work, &tree, &git.join("worktrees/tree")] {
             fs::create_dir_all(path).unwrap();

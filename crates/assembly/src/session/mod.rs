@@ -9,6 +9,7 @@ mod damaged_session;
 mod fork;
 pub mod fork_with_files;
 pub mod git_branch;
+pub mod journal_replay;
 pub mod predecessor;
 pub mod rewind_point;
 pub mod session_cost;

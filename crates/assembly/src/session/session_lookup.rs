@@ -260,7 +260,7 @@ fn missing_session_error(
     wanted: &str,
     all: &[ListedSession],
 ) -> CommandError {
-    let trash = SessionTrash::beside(catalogue.root());
+    let trash = SessionTrash::for_sessions(catalogue.root());
     let trashed = trash.list().into_iter().find(|trashed| trashed.id.starts_with(wanted));
     CommandError::usage(match trashed.filter(|_| !wanted.is_empty()) {
         Some(TrashedSession { id, folder, .. }) => format!(

@@ -17,7 +17,6 @@ use windlass_journal::session_catalogue::{
 use super::snapshots::snapshot_config;
 use super::{journal_error, open_catalogue};
 
-/// What was packed.
 #[derive(Clone, Debug)]
 pub struct PackedSession {
     pub file: PathBuf,
@@ -28,7 +27,6 @@ pub struct PackedSession {
     pub contents: Option<u64>,
 }
 
-/// What was unpacked.
 #[derive(Clone, Debug)]
 pub struct UnpackedSession {
     pub id: String,

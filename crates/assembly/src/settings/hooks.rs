@@ -6,7 +6,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use windlass_driver::hooks::{HookHttpPolicy, HookSource, ScriptGuard, TrustedScriptCheck};
+use windlass_driver::hooks::{
+    HookHttpPolicy, HookSource, HookType, ScriptGuard, TrustedScriptCheck,
+};
 use windlass_driver::{GuardedCommandLine, HookSet};
 use windlass_settings::{SettingsSource, TrustedScripts};
 
@@ -102,7 +104,7 @@ impl TrustedScriptCheck for ProjectScripts {
 /// may be there by then.
 fn find_missing_programs(hooks: &HookSet) -> Vec<String> {
     let mut lines = Vec::new();
-    for hook in hooks.list().iter().filter(|hook| hook.kind == "command") {
+    for hook in hooks.list().iter().filter(|hook| hook.kind == HookType::Command) {
         let program = hook.name.split_whitespace().next().unwrap_or_default();
         if program.starts_with('/') && !Path::new(program).exists() {
             let event = hook.event.name();

@@ -7,7 +7,7 @@
 
 use std::path::{Path, PathBuf};
 
-use windlass_driver::{ConfigChange, HookSet, Session, SettingsChange};
+use windlass_driver::{ConfigChange, ConfigChangeSource, HookSet, Session, SettingsChange};
 use windlass_permission::{Policy, Rule, Rules};
 use windlass_settings::{
     LoadedSettings, SettingsFileChanged, SettingsRequest, SettingsSource, SettingsWatcher,
@@ -123,7 +123,7 @@ impl SettingsReloader {
         let mut refused = Vec::new();
         let mut lines = Vec::new();
         for SettingsFileChanged { source, path } in &changed {
-            let change = ConfigChange { source: hook_source_name(*source), file: path.clone() };
+            let change = ConfigChange { source: to_change_source(*source), file: path.clone() };
             if let Err(why) = session.report_config_change(change).await {
                 let place = path.display();
                 lines.push(format!(
@@ -207,12 +207,12 @@ fn replace_directories(
     policy.directories.extend(fresh);
 }
 
-/// A layer's name in hook input. There is none for a file of the command line; it is this user's.
-fn hook_source_name(source: SettingsSource) -> &'static str {
+/// Hooks know no file of the command line; it is this user's.
+fn to_change_source(source: SettingsSource) -> ConfigChangeSource {
     match source {
-        SettingsSource::User => "user_settings",
-        SettingsSource::Project => "project_settings",
-        SettingsSource::Local | SettingsSource::Flag => "local_settings",
-        SettingsSource::Managed => "policy_settings",
+        SettingsSource::User => ConfigChangeSource::User,
+        SettingsSource::Project => ConfigChangeSource::Project,
+        SettingsSource::Local | SettingsSource::Flag => ConfigChangeSource::Local,
+        SettingsSource::Managed => ConfigChangeSource::Policy,
     }
 }

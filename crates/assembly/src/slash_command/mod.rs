@@ -304,7 +304,8 @@ mod tests {
     #[test]
     fn what_changes_something_is_for_a_person_in_front() {
         let rules = |act| SlashCommand::TerminalAction(TerminalAction::Rules(act));
-        let (local, allow) = (RuleFile::Local, windlass_settings::RuleList::Allow);
+        let local = RuleFile::Local;
+        let allow = windlass_settings::RuleList::Allow;
         let rule = || "Bash(git log)".to_owned();
         for (prompt, meant) in [
             ("/quit", SlashCommand::TerminalAction(TerminalAction::Quit)),

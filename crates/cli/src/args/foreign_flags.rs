@@ -52,7 +52,9 @@ mod tests {
         let mut refused = Vec::new();
         for row in page.lines().filter(|line| line.starts_with("| `-")) {
             let cells: Vec<&str> = row.split('|').map(str::trim).collect();
-            let (flag, answer, note) = (cells[1].trim_matches('`'), cells[2], cells[3]);
+            let flag = cells[1].trim_matches('`');
+            let answer = cells[2];
+            let note = cells[3];
             match answer {
                 "yes" => assert!(is_known(flag), "{flag}"),
                 "no" => {

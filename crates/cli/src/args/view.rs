@@ -80,7 +80,8 @@ impl ExportArgs {
         let (file, format) = targets
             .into_iter()
             .find_map(|(file, format)| file.as_ref().map(|file| (file.clone(), format)))?;
-        let (session, redacts_paths) = (self.session.clone(), self.redact_paths);
+        let session = self.session.clone();
+        let redacts_paths = self.redact_paths;
         Some(ExportOptions { session, format, file, redacts_paths })
     }
 }

@@ -74,7 +74,7 @@ fn build_hook_row(hook: &HookListing) -> [String; 5] {
     [
         format!("{}{note}", hook.event.name()),
         format!("{matcher}{condition}"),
-        hook.kind.to_owned(),
+        hook.kind.name().to_owned(),
         hook.name.clone(),
         hook.source.clone(),
     ]
@@ -90,7 +90,7 @@ fn hook_to_json(hook: &HookListing) -> Value {
         "event": hook.event.name(),
         "matcher": hook.matcher,
         "if": hook.condition,
-        "type": hook.kind,
+        "type": hook.kind.name(),
         "hook": hook.name,
         "timeout_ms": u64::try_from(hook.timeout_millis).unwrap_or(u64::MAX),
         "on_failure": on_failure,

@@ -35,7 +35,8 @@ pub(crate) fn run(
         return Ok(format!("{object}\n"));
     }
     let mut text = stats.render(&listed.summary.id);
-    let (kib, contents) = (format_count(bytes.div_ceil(1_024)), format_count(contents));
+    let kib = format_count(bytes.div_ceil(1_024));
+    let contents = format_count(contents);
     text.push_str(&format!(
         "  {:<16}{kib} KiB, {contents} contents of the directory\n",
         "snapshots"

@@ -144,7 +144,13 @@ impl AnthropicStreamReader {
             (AnthropicBlockDraft::Provider(block), _) => {
                 block.apply_delta(delta.get()).map_err(|error| malformed_event_failure(&error))?;
             }
-            _ => {}
+            // A piece that its block has no use for.
+            (
+                AnthropicBlockDraft::Text(_)
+                | AnthropicBlockDraft::Thinking { .. }
+                | AnthropicBlockDraft::Call(_),
+                _,
+            ) => {}
         }
         Ok(())
     }

@@ -14,6 +14,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use windlass_vocabulary::{ModelFailure, ModelName, ModelRequest, WireFormat};
 
 use crate::provider_error::FailedResponse;
@@ -39,7 +40,10 @@ impl Dialect for Gemini {
 
     fn path(&self, model: &ModelName) -> String {
         let name = model.as_str().strip_prefix("models/").unwrap_or(model.as_str());
-        format!("/v1beta/models/{}:streamGenerateContent?alt=sse", percent_encode(name))
+        format!(
+            "/v1beta/models/{}:streamGenerateContent?alt=sse",
+            utf8_percent_encode(name, MODEL_NAME_ESCAPES)
+        )
     }
 
     fn headers(&self, credential: &Credential) -> Vec<(String, String)> {
@@ -91,14 +95,5 @@ impl Dialect for Gemini {
 }
 
 /// A model's name comes from settings and must not change the address it is put into.
-fn percent_encode(name: &str) -> String {
-    let mut escaped = String::new();
-    for byte in name.bytes() {
-        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~') {
-            escaped.push(char::from(byte));
-        } else {
-            escaped.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    escaped
-}
+const MODEL_NAME_ESCAPES: &AsciiSet =
+    &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');

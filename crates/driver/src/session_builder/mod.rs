@@ -37,7 +37,7 @@ use crate::trial::TrialConfig;
 
 pub(crate) use assemble::AssembledSession;
 use session_parts::{BuilderTools, ContextSources, HookSetup, SessionRecord};
-pub(crate) use session_parts::{ModelAccess, Nesting};
+pub(crate) use session_parts::{ModelAccess, SessionNesting};
 
 /// Collects what a session is made of, and starts it. Everything but the settings and the endpoint has
 /// a default; the quick start is at the head of this crate.
@@ -49,7 +49,7 @@ pub struct SessionBuilder {
     context: ContextSources,
     record: SessionRecord,
     hooks: HookSetup,
-    nesting: Nesting,
+    nesting: SessionNesting,
 }
 
 impl SessionBuilder {
@@ -63,7 +63,7 @@ impl SessionBuilder {
             context: ContextSources::default(),
             record: SessionRecord::default(),
             hooks: HookSetup::default(),
-            nesting: Nesting::default(),
+            nesting: SessionNesting::default(),
         }
     }
 
@@ -401,7 +401,7 @@ impl SessionBuilder {
         self
     }
 
-    pub(crate) fn nested_in(mut self, identity: SessionIdentity, nesting: Nesting) -> Self {
+    pub(crate) fn nested_in(mut self, identity: SessionIdentity, nesting: SessionNesting) -> Self {
         self.hooks.identity = identity;
         self.nesting = nesting;
         self

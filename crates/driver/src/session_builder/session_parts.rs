@@ -104,7 +104,7 @@ pub(super) struct HookSetup {
 
 /// Where the session stands in a tree of sessions: at its root by default.
 #[derive(Debug, Default)]
-pub(crate) struct Nesting {
+pub(crate) struct SessionNesting {
     pub(crate) depth: u8,
     pub(crate) tree: SessionTree,
     pub(crate) observer: Option<Arc<dyn SessionObserver>>,

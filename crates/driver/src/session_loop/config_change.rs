@@ -26,9 +26,9 @@ impl SessionLoop {
         reply: oneshot::Sender<Result<(), String>>,
     ) {
         let mode = self.state.tool_context.policy.mode;
-        let fields = build_config_change_fields(&change.file, change.source);
-        let pending =
-            self.hooks.select_hooks(HookEvent::ConfigChange, Some(change.source), mode, fields);
+        let source = change.source.name();
+        let fields = build_config_change_fields(&change.file, source);
+        let pending = self.hooks.select_hooks(HookEvent::ConfigChange, Some(source), mode, fields);
         let Some(pending) = pending else {
             // If this fails, the caller has stopped waiting.
             let _ = reply.send(Ok(()));

@@ -24,7 +24,7 @@ use crate::model_spending::ModelSpending;
 use crate::nested_questions::SharedNestedQuestions;
 use crate::notices::NoticeSender;
 use crate::observer::SessionObserver;
-use crate::session_builder::{ModelAccess, Nesting, SessionBuilder};
+use crate::session_builder::{ModelAccess, SessionBuilder, SessionNesting};
 use crate::transcript_writer::TranscriptConfig;
 
 /// What of the parent nested sessions are made of.
@@ -129,7 +129,7 @@ impl NestedSessionFactory {
                 .or_else(|| Some(agent_journal_path(parent.journal.as_ref()?, id))),
         };
         let identity = SessionIdentity { agent: Some(agent), ..parent.identity.clone() };
-        let nesting = Nesting {
+        let nesting = SessionNesting {
             depth: self.depth,
             tree: self.tree.clone(),
             observer: self.observer.clone(),

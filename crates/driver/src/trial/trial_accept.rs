@@ -146,7 +146,8 @@ impl Trial {
             SnapshotLimits::default(),
         )
         .and_then(|kept| {
-            let (root, record) = (shared.root().to_owned(), self.record.last_record);
+            let root = shared.root().to_owned();
+            let record = self.record.last_record;
             let at = crate::clock::unix_millis();
             let number = kept.begin_span(record, root, from.to_string(), false, at)?;
             kept.end_span(number, Vec::new(), to.to_string(), at)

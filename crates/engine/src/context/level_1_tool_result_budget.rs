@@ -140,7 +140,8 @@ const NAME_MAX: usize = 80;
 fn head_and_tail(text: &str, kept: usize, pointer: &str) -> String {
     let head = floor(text, kept);
     let tail = ceil(text, text.len().saturating_sub(kept));
-    let (head, tail) = (text.get(..head).unwrap_or(""), text.get(tail..).unwrap_or(""));
+    let head = text.get(..head).unwrap_or("");
+    let tail = text.get(tail..).unwrap_or("");
     let left_out = text.len() - head.len() - tail.len();
     format!(
         "{head}\n[{left_out} of {} bytes left out here. The whole text is in the file \

@@ -70,7 +70,8 @@ impl Projection {
         if id < body_start {
             return self.forget();
         }
-        let (mut low, mut high) = (self.head, self.sizes.len());
+        let mut low = self.head;
+        let mut high = self.sizes.len();
         while low < high {
             let middle = low + (high - low) / 2;
             match self.messages.get(middle).is_some_and(|message| message.id < id) {

@@ -44,7 +44,8 @@ impl Loop<'_> {
         if self.settings.hooks.pre_compact {
             let ticket = self.state.next.ticket();
             self.state.errand = Some(Errand { ticket, attempt: None, tries: 0 });
-            let (by_hand, focus) = (self.is_by_hand(), self.state.compaction.focus.clone());
+            let by_hand = self.is_by_hand();
+            let focus = self.state.compaction.focus.clone();
             self.effects.push(Effect::RunHook {
                 ticket: Some(ticket),
                 point: HookPoint::PreCompact,
@@ -86,7 +87,8 @@ impl Loop<'_> {
         let files = &self.state.tool_context.files;
         if !files.is_empty() {
             let newest_first: Vec<&str> = files.iter().rev().map(|path| &**path).collect();
-            let (kind, about) = (AttachmentKind::FilesInHand, newest_first.join("\n"));
+            let kind = AttachmentKind::FilesInHand;
+            let about = newest_first.join("\n");
             self.effects.push(Effect::Prefetch { kind, about });
         }
         match self.ask_for_summary(0) {
@@ -175,8 +177,8 @@ impl Loop<'_> {
             self.tell(Notice::MessageAdded(message));
             self.add_files_in_hand(raw_before);
         }
-        let (limit, failures) =
-            (self.limits.summary_failures_max, self.state.control.auto_compact.failures);
+        let limit = self.limits.summary_failures_max;
+        let failures = self.state.control.auto_compact.failures;
         if shrunk == Shrunk::Cut && failures.saturating_add(1) == limit {
             self.warn(&format!(
                 "summaries failed in a row, {limit} by now; auto-compaction is off for this session"
@@ -188,7 +190,8 @@ impl Loop<'_> {
     /// Tells the hooks what stands for the history now.
     fn compacted(&mut self, message: &Message) {
         if self.settings.hooks.post_compact {
-            let (by_hand, summary) = (self.is_by_hand(), message.text());
+            let by_hand = self.is_by_hand();
+            let summary = message.text();
             self.effects.push(Effect::RunHook {
                 ticket: None,
                 point: HookPoint::PostCompact,

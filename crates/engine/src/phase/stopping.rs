@@ -56,7 +56,8 @@ impl Loop<'_> {
             HookVerdict::Block(why) => {
                 let last = self.state.recovery.objection.as_ref().map(|(_, words)| words);
                 let is_same = last == Some(&why);
-                let (point, text) = (self.stop_point(), why.clone());
+                let point = self.stop_point();
+                let text = why.clone();
                 self.tell(Notice::HookMessage { point, name: name.clone(), text });
                 self.state.recovery.objection = Some((name, why));
                 StopVerdict::Object { is_same }

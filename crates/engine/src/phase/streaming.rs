@@ -212,7 +212,8 @@ impl Loop<'_> {
         let Some(attempt) = self.state.answer.attempt else {
             return;
         };
-        let (usage, cleared) = (self.state.answer.usage, self.state.answer.cleared);
+        let usage = self.state.answer.usage;
+        let cleared = self.state.answer.cleared;
         if cleared.0 > 0 {
             self.cleared_by_provider(cleared);
         }

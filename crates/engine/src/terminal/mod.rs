@@ -112,7 +112,8 @@ impl Loop<'_> {
             && let Some(attempt) = errand.attempt
         {
             self.effects.push(Effect::CancelModel { attempt });
-            let (account, usage) = (Account::Errand(errand.ticket), Usage::default());
+            let account = Account::Errand(errand.ticket);
+            let usage = Usage::default();
             let _ = match is_crash {
                 true => self.state.ledger.abandon(account, usage),
                 false => self.state.ledger.settle(account, usage),
@@ -129,7 +130,9 @@ impl Loop<'_> {
         let origin = MessageOrigin::Meta(MetaKind::Interruption);
         let words = match self.interrupt {
             Some(Interrupt::Crashed) => text::CRASHED,
-            _ => text::INTERRUPTION,
+            Some(Interrupt::User | Interrupt::NewMessage | Interrupt::Shutdown) | None => {
+                text::INTERRUPTION
+            }
         };
         self.add(Message::user_text(id, origin, words));
     }

@@ -68,7 +68,8 @@ impl Loop<'_> {
     /// denies stays denied.
     pub(super) fn judge(&mut self, place: usize, opinion: PriorDecision) {
         let Some(entry) = self.entry(place) else { return };
-        let (call, inspection) = (entry.call.clone(), entry.inspection.clone());
+        let call = entry.call.clone();
+        let inspection = entry.inspection.clone();
         let policy = &self.state.tool_context.policy;
         let guard = self.settings.switches.circle_guard;
         let circle = self.state.circle.count_before(&call, guard).filter(|_| policy.can_ask);
@@ -143,7 +144,8 @@ impl Loop<'_> {
         let Some(entry) = self.entry(place) else {
             return;
         };
-        let (call, is_error) = (entry.call.clone(), outcome.is_error);
+        let call = entry.call.clone();
+        let is_error = outcome.is_error;
         match (entry.inspection.spends, outcome.is_left) {
             (true, true) => self.state.ledger.leave(ticket),
             (true, false) => self.state.ledger.settle_nested(ticket, outcome.spent),

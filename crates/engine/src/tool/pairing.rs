@@ -46,7 +46,8 @@ impl Loop<'_> {
                     effects.push(Effect::CancelTool { ticket: *ticket });
                     match self.interrupt {
                         Some(Interrupt::Crashed) => unknown(entry.inspection.class),
-                        _ => text::INTERRUPTED_RESULT,
+                        Some(Interrupt::User | Interrupt::NewMessage | Interrupt::Shutdown)
+                        | None => text::INTERRUPTED_RESULT,
                     }
                 }
                 Stage::Reviewed(_, outcome) => {

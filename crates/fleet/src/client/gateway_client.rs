@@ -3,9 +3,11 @@
 use std::time::Duration;
 
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
-use reqwest::{Client, Response};
+use reqwest::{Certificate, Client, Response};
 use serde_json::Value;
 use windlass_host::command_error::CommandError;
+use windlass_host::environment::process_environment;
+use windlass_host::extra_certificates::load_extra_certificates;
 
 use crate::args::ServerArgs;
 
@@ -33,6 +35,7 @@ impl GatewayClient {
         let client = Client::builder()
             .connect_timeout(CONNECT_WAIT)
             .redirect(reqwest::redirect::Policy::none())
+            .tls_certs_merge(load_certificates())
             .build()
             .map_err(|error| CommandError::failure(error.to_string()))?;
         Ok(Self { client, server, token })
@@ -99,6 +102,19 @@ impl GatewayClient {
         let server = &self.server;
         CommandError::failure(format!("{server} cannot be reached: {why}; see --server"))
     }
+}
+
+/// The certificates that the user trusts besides those of the system.
+fn load_certificates() -> Vec<Certificate> {
+    let mut certificates = Vec::new();
+    let warning = load_extra_certificates(&process_environment, |pem| {
+        certificates = Certificate::from_pem_bundle(pem).map_err(|error| error.to_string())?;
+        Ok(())
+    });
+    if let Some(warning) = warning {
+        eprintln!("{warning}");
+    }
+    certificates
 }
 
 const CONNECT_WAIT: Duration = Duration::from_secs(10);

@@ -37,7 +37,7 @@ pub(crate) struct NewRecordGroup<'a> {
 
 impl<'a> NewRecordGroup<'a> {
     /// Records of a journal that is made as a whole and has no writer yet.
-    pub(crate) fn unclaimed(seq: u64, at: u64, items: &'a [NewRecordItem<'a>]) -> Self {
+    pub(crate) fn without_claim(seq: u64, at: u64, items: &'a [NewRecordItem<'a>]) -> Self {
         Self { seq, at, epoch: 0, safe: None, items }
     }
 }

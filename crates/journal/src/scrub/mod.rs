@@ -42,7 +42,7 @@ pub fn scrub(journal: &Path, settings: &Settings, key: &str) -> Result<Vec<u8>, 
                 let line = match item {
                     RecordItem::Event(event) => {
                         let event = scrubber.scrub_event(event);
-                        encode_group(&NewRecordGroup::unclaimed(
+                        encode_group(&NewRecordGroup::without_claim(
                             seq,
                             at,
                             &[NewRecordItem::Event(&event)],
@@ -50,7 +50,7 @@ pub fn scrub(journal: &Path, settings: &Settings, key: &str) -> Result<Vec<u8>, 
                     }
                     RecordItem::Note(note) => {
                         let note = scrubber.scrub_note(note);
-                        encode_group(&NewRecordGroup::unclaimed(
+                        encode_group(&NewRecordGroup::without_claim(
                             seq,
                             at,
                             &[NewRecordItem::Note(&note)],
@@ -66,7 +66,7 @@ pub fn scrub(journal: &Path, settings: &Settings, key: &str) -> Result<Vec<u8>, 
         serde_json::to_string(&scrubber.build_tool_name_map()).map_err(unwritable)?,
     );
     let names = [NewRecordItem::Note(&names)];
-    let line = encode_group(&NewRecordGroup::unclaimed(reader.seq() + 1, 0, &names));
+    let line = encode_group(&NewRecordGroup::without_claim(reader.seq() + 1, 0, &names));
     bytes.extend(line.map_err(unwritable)?);
     Ok(bytes)
 }

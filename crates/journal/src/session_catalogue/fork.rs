@@ -43,7 +43,7 @@ pub fn fork_journal(
                 };
                 // Numbers are those of the source, so that a record is called the same in both.
                 groups.extend(
-                    encode_group(&NewRecordGroup::unclaimed(seq, at, &[item]))
+                    encode_group(&NewRecordGroup::without_claim(seq, at, &[item]))
                         .map_err(unwritable)?,
                 );
                 copied = seq;

@@ -31,7 +31,6 @@ pub struct PlaceQuery {
     pub is_error: Option<bool>,
 }
 
-/// A place that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundPlace {
     pub seq: u64,

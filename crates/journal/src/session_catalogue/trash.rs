@@ -23,7 +23,6 @@ pub struct SessionTrash {
     root: PathBuf,
 }
 
-/// A session in the trash.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrashedSession {
     pub id: String,
@@ -51,7 +50,7 @@ struct TrashItem {
 impl SessionTrash {
     /// The trash that belongs to a folder of sessions: beside it, on the same file system.
     #[must_use]
-    pub fn beside(sessions: &Path) -> Self {
+    pub fn for_sessions(sessions: &Path) -> Self {
         Self { root: sessions.with_file_name("trash") }
     }
 
@@ -66,7 +65,7 @@ impl SessionTrash {
     /// # Errors
     ///
     /// When another process has it open, or the disk fails.
-    pub fn put(
+    pub fn add(
         &self,
         journal: &Path,
         transcript: Option<&Path>,
@@ -112,7 +111,7 @@ impl SessionTrash {
             .map_err(|source| JournalError::Unwritable { path: path.clone(), source })?;
         replace_file(&RealDisk, &path, &bytes)
             .map_err(JournalError::disk_error(&path, "written"))?;
-        Ok(manifest.moves_in(&folder))
+        Ok(manifest.list_moves(&folder))
     }
 
     /// Finishes or takes back every move that was cut short.
@@ -121,7 +120,7 @@ impl SessionTrash {
             let Some(manifest) = TrashManifest::read(&folder) else { continue };
             let Some(journal) = manifest.items.first() else { continue };
             if folder.join(&journal.name).symlink_metadata().is_ok() {
-                for step in manifest.moves_in(&folder) {
+                for step in manifest.list_moves(&folder) {
                     // What cannot be moved now stays where it is until the next time.
                     let _ = move_entry(&step.from, &step.to);
                 }
@@ -204,7 +203,7 @@ impl TrashManifest {
     }
 
     /// From the places of origin to the trash, the journal behind the transcript.
-    fn moves_in(&self, folder: &Path) -> Vec<TrashMove> {
+    fn list_moves(&self, folder: &Path) -> Vec<TrashMove> {
         let (transcripts, own): (Vec<&TrashItem>, Vec<&TrashItem>) =
             self.items.iter().partition(|item| item.name.starts_with("transcript"));
         let ordered = transcripts.into_iter().chain(own);
@@ -348,7 +347,7 @@ mod tests {
     fn a_move_that_is_cut_short_anywhere_loses_nothing() {
         for done in 0..8 {
             let Fixture { folder, journal, transcript } = fixture();
-            let trash = SessionTrash::beside(&folder.path().join("sessions"));
+            let trash = SessionTrash::for_sessions(&folder.path().join("sessions"));
             let before = files_below(folder.path());
             let moves = trash.begin(&journal, Some(&transcript)).unwrap();
             assert_eq!(moves.len(), 7);
@@ -371,9 +370,9 @@ mod tests {
     #[test]
     fn what_was_restored_or_used_meanwhile_is_not_overwritten() {
         let Fixture { folder, journal, transcript } = fixture();
-        let trash = SessionTrash::beside(&folder.path().join("sessions"));
-        assert!(!trash.put(&journal, Some(&transcript), || false).unwrap());
-        assert!(trash.put(&journal, Some(&transcript), || true).unwrap());
+        let trash = SessionTrash::for_sessions(&folder.path().join("sessions"));
+        assert!(!trash.add(&journal, Some(&transcript), || false).unwrap());
+        assert!(trash.add(&journal, Some(&transcript), || true).unwrap());
         fs::write(&journal, "{\"v\":2 new").unwrap();
         assert!(trash.restore("a").is_err());
         assert_eq!(fs::read(&journal).unwrap(), b"{\"v\":2 new");

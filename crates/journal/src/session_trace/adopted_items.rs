@@ -37,7 +37,8 @@ impl TraceBuilder {
                         let item = self.calls.get(&result.call).copied();
                         if let Some(call) = item.and_then(|item| call_at(trace, item)) {
                             let (text, media) = split_parts(&result.content, place.seq);
-                            let (at, is_error) = (place.at, result.is_error);
+                            let at = place.at;
+                            let is_error = result.is_error;
                             call.result =
                                 Some(TracedResult { at, text, media, is_error, took_millis: 0 });
                         }

@@ -319,7 +319,7 @@ impl JournalTracer {
     /// Adds what has come since to the trace.
     pub fn advance(self) -> Result<Self, JournalError> {
         let Self { replay, trace } = self;
-        let replay = replay.advanced()?;
+        let replay = replay.advance()?;
         {
             let mut trace = lock_trace(&trace);
             trace.damaged = replay.damage_count();

@@ -154,7 +154,8 @@ impl TraceBuilder {
             | ContentBlock::Provider(_) => None,
         });
         let media = media.enumerate().map(|(part, one)| TracedMedia::new(one, seq, part)).collect();
-        let (is_queued, by) = (self.is_running, self.take_actor("prompt"));
+        let is_queued = self.is_running;
+        let by = self.take_actor("prompt");
         push_item(trace, place, TraceDetail::Prompt { text, media, is_queued, by });
     }
 

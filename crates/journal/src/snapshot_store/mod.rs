@@ -38,9 +38,7 @@ pub struct SnapshotStore {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SnapshotLimits {
-    /// Bytes of one file.
     pub file_bytes_max: u64,
-    /// Bytes of a session.
     pub session_bytes_max: u64,
     /// Changes of a session.
     pub changes_max: usize,

@@ -57,7 +57,8 @@ impl ChangeLog {
             SpanLine::SpanStart { number, record, root, from, rewind, at } => {
                 // A number that is not the next one belongs to a line that was lost.
                 if number == self.spans.len() {
-                    let (calls, to) = (Vec::new(), None);
+                    let calls = Vec::new();
+                    let to = None;
                     self.spans.push(SnapshotSpan {
                         record,
                         root,

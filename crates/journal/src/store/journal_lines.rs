@@ -26,7 +26,6 @@ pub struct JournalLinesSummary {
     pub cost: MicroUsd,
     /// A tool ended: files may have changed.
     pub has_tool_end: bool,
-    /// The run ended.
     pub has_run_end: bool,
     /// What clients called the messages in them.
     pub message_names: Vec<String>,

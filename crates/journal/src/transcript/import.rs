@@ -104,7 +104,7 @@ pub fn write_imported_journal(
         let event = Event::Adopted { messages: messages.drain(..part).collect() };
         let items = [NewRecordItem::Note(&named), NewRecordItem::Event(&event)];
         bytes.extend(
-            encode_group(&NewRecordGroup::unclaimed(seq, head.created, &items))
+            encode_group(&NewRecordGroup::without_claim(seq, head.created, &items))
                 .map_err(unwritable)?,
         );
         seq += 2;
@@ -113,7 +113,7 @@ pub fn write_imported_journal(
         let note = JournalNote::Titled(title);
         let items = [NewRecordItem::Note(&note)];
         bytes.extend(
-            encode_group(&NewRecordGroup::unclaimed(seq, head.created, &items))
+            encode_group(&NewRecordGroup::without_claim(seq, head.created, &items))
                 .map_err(unwritable)?,
         );
     }

@@ -44,7 +44,8 @@ pub(crate) fn parse_delta(
                 inspection =
                     ToolInspection::from_problem(piece.expect_text("what is wrong with it")?);
             }
-            let (id, name) = (call.id.clone(), call.name.clone());
+            let id = call.id.clone();
+            let name = call.name.clone();
             deltas.push(Delta::CallStarted { id, name });
             deltas.push(Delta::Call { call, inspection });
         }

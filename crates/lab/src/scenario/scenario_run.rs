@@ -43,7 +43,7 @@ pub fn run_scenario(script: &ScenarioScript) -> ScenarioOutcome {
             replaced.push((beat.expected_lines.clone(), render_blessed_lines(beat, &shown)));
         }
     }
-    outcome.blessed = bless_script(script, &replaced);
+    outcome.blessed = rewrite_script(script, &replaced);
     outcome
 }
 
@@ -89,7 +89,8 @@ fn align<'a>(expected: &'a [ExpectedEffect], shown: &'a [RenderedEffect]) -> Vec
             }
         }
     }
-    let (mut i, mut j) = (0, 0);
+    let mut i = 0;
+    let mut j = 0;
     let mut pairs = Vec::new();
     loop {
         match (expected.get(i), shown.get(j)) {
@@ -160,7 +161,7 @@ fn render_blessed_lines(beat: &ScenarioStep, shown: &[RenderedEffect]) -> Vec<St
     lines
 }
 
-fn bless_script(
+fn rewrite_script(
     script: &ScenarioScript,
     replaced: &[(std::ops::Range<usize>, Vec<String>)],
 ) -> String {

@@ -10,7 +10,6 @@ enum ScenarioToken {
     /// In quotation marks, with JSON's escapes; repeated if a number followed.
     Text(String),
     Object(String),
-    /// `;`
     Semicolon,
 }
 

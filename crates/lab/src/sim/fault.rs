@@ -104,7 +104,8 @@ pub fn draw_crossed_event(random: &mut SeededRandom, ticket: Ticket) -> Event {
         0 => Event::ToolEnded { ticket, outcome: ToolOutcome::from_text("crossed") },
         1 => Event::HookEnded { ticket, report: HookReport::default() },
         2 => {
-            let (result, usage) = (Ok("crossed".to_owned()), Usage::default());
+            let result = Ok("crossed".to_owned());
+            let usage = Usage::default();
             Event::SummaryEnded { ticket, result, usage }
         }
         3 => Event::ToolProgressed { ticket, text: "crossed".to_owned() },

@@ -178,7 +178,8 @@ impl SimWorld {
             }
             Effect::StartTool { ticket, allowance, .. } if !is_lost => {
                 if random.draw_percent(20) {
-                    let (ticket, text) = (*ticket, "working".to_owned());
+                    let ticket = *ticket;
+                    let text = "working".to_owned();
                     self.schedule_event(1, Event::ToolProgressed { ticket, text }, false);
                 }
                 let random = &mut self.random;

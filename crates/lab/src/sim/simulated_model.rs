@@ -90,7 +90,8 @@ pub fn draw_answer(
 #[must_use]
 pub fn build_brief_answer(attempt: AttemptId) -> Vec<(u64, Event)> {
     let delta = Delta::Block(ContentBlock::Text("Of course.".to_owned()));
-    let (stop, usage) = (ModelStopReason::EndTurn, Usage::default());
+    let stop = ModelStopReason::EndTurn;
+    let usage = Usage::default();
     vec![(1, Event::ModelDelta { attempt, delta }), (1, Event::ModelEnded { attempt, stop, usage })]
 }
 
@@ -158,7 +159,8 @@ fn draw_blocks(random: &mut SeededRandom, habits: &ModelHabits, names: &mut u64)
         }
     }
     if random.draw_percent(3) {
-        let (results, tokens) = (random.draw_below(5), Tokens(random.draw_below(5_000)));
+        let results = random.draw_below(5);
+        let tokens = Tokens(random.draw_below(5_000));
         deltas.push(Delta::Cleared { results, tokens });
     }
     if random.draw_percent(5) {

@@ -92,7 +92,18 @@ pub fn draw_hook_report(random: &mut SeededRandom, point: HookPoint) -> HookRepo
         (_, 2) => HookVerdict::Ask(words),
         (_, 3) => HookVerdict::Allow,
         (HookPoint::PreToolUse, 4) => HookVerdict::Defer(words),
-        _ => HookVerdict::Pass,
+        (
+            HookPoint::PreToolUse
+            | HookPoint::PostToolUse
+            | HookPoint::PostToolUseFailure
+            | HookPoint::PostToolBatch
+            | HookPoint::Stop
+            | HookPoint::SubagentStop
+            | HookPoint::StopFailure
+            | HookPoint::PreCompact
+            | HookPoint::PostCompact,
+            _,
+        ) => HookVerdict::Pass,
     };
     let mut report = HookReport { verdict, name: "simulated".to_owned(), ..HookReport::default() };
     if random.draw_percent(15) {

@@ -88,7 +88,6 @@ pub struct McpPromptDescription {
     pub arguments: Vec<(String, bool)>,
 }
 
-/// One message of a prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct McpPromptMessage {
     /// The model is meant to have said it.

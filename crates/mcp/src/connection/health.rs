@@ -31,8 +31,17 @@ struct HealthNotes {
     dropped_messages: u64,
     /// When the minute began, and how many were dropped before.
     minute: Option<(Instant, u64)>,
-    lines: VecDeque<String>,
+    lines: VecDeque<HealthLine>,
     reason: Option<String>,
+}
+
+/// Shortened and cleaned.
+#[derive(Debug)]
+enum HealthLine {
+    /// Written by the server.
+    Output(String),
+    /// What we left out of what it sent.
+    Skipped(String),
 }
 
 impl ConnectionHealth {
@@ -41,7 +50,7 @@ impl ConnectionHealth {
         let mut noted = self.lock_notes();
         noted.bad_messages += 1;
         let is_over = noted.bad_messages >= BAD_MAX;
-        noted.push_line(&format!("skipped: {what}"));
+        noted.push_line(HealthLine::Skipped(clean_excerpt(what, LINE_BYTES_MAX)));
         if is_over {
             noted.set_reason(&format!("{BAD_MAX} messages made no sense, the last: {what}"));
         }
@@ -66,7 +75,14 @@ impl ConnectionHealth {
 
     /// Keeps a line to explain a failure.
     pub(crate) fn log_line(&self, line: &str) {
-        self.lock_notes().push_line(line);
+        let line = clean_excerpt(line, LINE_BYTES_MAX);
+        self.lock_notes().push_line(HealthLine::Output(line));
+    }
+
+    /// Says what was left out of what the server sent.
+    pub(crate) fn log_skipped(&self, what: &str) {
+        let what = clean_excerpt(what, LINE_BYTES_MAX);
+        self.lock_notes().push_line(HealthLine::Skipped(what));
     }
 
     /// It is over; the first reason stays.
@@ -94,7 +110,11 @@ impl ConnectionHealth {
     pub(crate) fn reason(&self) -> String {
         let noted = self.lock_notes();
         let reason = noted.reason.as_deref().unwrap_or("it closed the connection");
-        match noted.lines.iter().rev().find(|line| !line.starts_with("skipped: ")) {
+        let last = noted.lines.iter().rev().find_map(|line| match line {
+            HealthLine::Output(text) => Some(text),
+            HealthLine::Skipped(_) => None,
+        });
+        match last {
             Some(last) => format!("{reason}; its last output: {last}"),
             None => reason.to_owned(),
         }
@@ -102,7 +122,12 @@ impl ConnectionHealth {
 
     /// What it wrote to standard error and what was skipped, the newest last.
     pub(crate) fn log_lines(&self) -> Vec<String> {
-        self.lock_notes().lines.iter().cloned().collect()
+        let noted = self.lock_notes();
+        let render = |line: &HealthLine| match line {
+            HealthLine::Output(text) => text.clone(),
+            HealthLine::Skipped(what) => format!("skipped: {what}"),
+        };
+        noted.lines.iter().map(render).collect()
     }
 
     /// Messages that were dropped because there were too many.
@@ -116,11 +141,11 @@ impl ConnectionHealth {
 }
 
 impl HealthNotes {
-    fn push_line(&mut self, line: &str) {
+    fn push_line(&mut self, line: HealthLine) {
         if self.lines.len() == LINES_MAX {
             self.lines.pop_front();
         }
-        self.lines.push_back(clean_excerpt(line, LINE_BYTES_MAX));
+        self.lines.push_back(line);
     }
 
     fn set_reason(&mut self, reason: &str) {

@@ -406,7 +406,7 @@ impl McpConnection {
             }
         }
         if all.len() > ENTRIES_MAX || cursor.is_some() {
-            self.health.log_line(&format!("skipped: a list goes on after {} entries", all.len()));
+            self.health.log_skipped(&format!("a list goes on after {} entries", all.len()));
         }
         all.truncate(ENTRIES_MAX);
         Ok(all)

@@ -383,7 +383,6 @@ impl McpServer {
         self.end.cancel();
     }
 
-    /// Waits until it has ended.
     pub(crate) async fn wait_until_ended(&self) {
         self.commands.closed().await;
     }

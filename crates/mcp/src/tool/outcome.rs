@@ -10,7 +10,6 @@ use crate::spill::{next_spill_path, spill_to_file, write_spill_file};
 /// How much of a result is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct McpResultCaps {
-    /// Bytes of text.
     pub(crate) text_bytes: usize,
 }
 

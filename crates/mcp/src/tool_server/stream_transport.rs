@@ -10,7 +10,7 @@ use tokio::task::JoinHandle;
 
 use crate::connection::BAD_MAX;
 use crate::transport::capped_lines::{CappedLine, CappedLines, send_line, write_lines};
-use crate::transport::{MESSAGE_BYTES_MAX, PeerGone};
+use crate::transport::{MESSAGE_BYTES_MAX, PeerDisconnect};
 
 /// Messages that may wait to be written.
 const OUTGOING_MAX: usize = 64;
@@ -59,12 +59,12 @@ impl<R: AsyncRead + Send + Unpin> ServerStreamTransport<R> {
 }
 
 impl<R: AsyncRead + Send + Unpin + 'static> Transport<RoleServer> for ServerStreamTransport<R> {
-    type Error = PeerGone;
+    type Error = PeerDisconnect;
 
     fn send(
         &mut self,
         message: TxJsonRpcMessage<RoleServer>,
-    ) -> impl Future<Output = Result<(), PeerGone>> + Send + 'static {
+    ) -> impl Future<Output = Result<(), PeerDisconnect>> + Send + 'static {
         send_line(self.outgoing.clone(), message)
     }
 
@@ -85,7 +85,7 @@ impl<R: AsyncRead + Send + Unpin + 'static> Transport<RoleServer> for ServerStre
         }
     }
 
-    async fn close(&mut self) -> Result<(), PeerGone> {
+    async fn close(&mut self) -> Result<(), PeerDisconnect> {
         self.outgoing = None;
         if let Some(writing) = self.writing.take() {
             // Pending answers are still delivered, within a limit.

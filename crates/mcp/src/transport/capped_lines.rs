@@ -6,16 +6,16 @@ use serde::Serialize;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::mpsc;
 
-use super::PeerGone;
+use super::PeerDisconnect;
 
 /// Puts a message into the queue of what is written.
 pub(crate) async fn send_line(
     outgoing: Option<mpsc::Sender<Vec<u8>>>,
     message: impl Serialize,
-) -> Result<(), PeerGone> {
-    let mut line = serde_json::to_vec(&message).map_err(|_| PeerGone)?;
+) -> Result<(), PeerDisconnect> {
+    let mut line = serde_json::to_vec(&message).map_err(|_| PeerDisconnect)?;
     line.push(b'\n');
-    outgoing.ok_or(PeerGone)?.send(line).await.map_err(|_| PeerGone)
+    outgoing.ok_or(PeerDisconnect)?.send(line).await.map_err(|_| PeerDisconnect)
 }
 
 /// One line, without its end.

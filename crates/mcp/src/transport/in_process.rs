@@ -7,7 +7,7 @@ use rmcp::transport::Transport;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
-use super::{IncomingMessage, PeerGone, parse_message};
+use super::{IncomingMessage, PeerDisconnect, parse_message};
 use crate::connection::ConnectionHealth;
 
 /// Two ends of two channels.
@@ -18,16 +18,16 @@ pub(crate) struct InProcessTransport {
 }
 
 impl Transport<RoleClient> for InProcessTransport {
-    type Error = PeerGone;
+    type Error = PeerDisconnect;
 
     fn send(
         &mut self,
         message: TxJsonRpcMessage<RoleClient>,
-    ) -> impl Future<Output = Result<(), PeerGone>> + Send + 'static {
+    ) -> impl Future<Output = Result<(), PeerDisconnect>> + Send + 'static {
         let outgoing = self.outgoing.clone();
         async move {
-            let value = serde_json::to_value(message).map_err(|_| PeerGone)?;
-            outgoing.send(value).await.map_err(|_| PeerGone)
+            let value = serde_json::to_value(message).map_err(|_| PeerDisconnect)?;
+            outgoing.send(value).await.map_err(|_| PeerDisconnect)
         }
     }
 
@@ -41,7 +41,7 @@ impl Transport<RoleClient> for InProcessTransport {
         }
     }
 
-    async fn close(&mut self) -> Result<(), PeerGone> {
+    async fn close(&mut self) -> Result<(), PeerDisconnect> {
         self.incoming.close();
         Ok(())
     }

@@ -57,12 +57,12 @@ fn parse_message_bytes(bytes: &[u8], health: &Arc<ConnectionHealth>) -> Incoming
 
 /// The other side is gone.
 #[derive(Debug)]
-pub(crate) struct PeerGone;
+pub(crate) struct PeerDisconnect;
 
-impl std::fmt::Display for PeerGone {
+impl std::fmt::Display for PeerDisconnect {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("the server is gone")
     }
 }
 
-impl std::error::Error for PeerGone {}
+impl std::error::Error for PeerDisconnect {}

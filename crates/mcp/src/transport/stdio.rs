@@ -17,7 +17,9 @@ use tokio::sync::mpsc;
 use windlass_tool::{LongLivedProcess, LongLivedProgram, ProcessStreams, ToolSessionContext};
 
 use super::capped_lines::{CappedLine, CappedLines, send_line, write_lines};
-use super::{IncomingMessage, MESSAGE_BYTES_MAX, PeerGone, parse_message, parse_message_bytes};
+use super::{
+    IncomingMessage, MESSAGE_BYTES_MAX, PeerDisconnect, parse_message, parse_message_bytes,
+};
 use crate::connection::ConnectionHealth;
 
 /// Messages that may wait to be written.
@@ -115,7 +117,7 @@ impl StdioTransport {
     /// The caller waiting for it learns that it was too long.
     fn answer_too_long(&self, id: Option<&str>) -> IncomingMessage {
         let megabytes = MESSAGE_BYTES_MAX / (1024 * 1024);
-        self.health.log_line(&format!("skipped: a message over {megabytes} MiB"));
+        self.health.log_skipped(&format!("a message over {megabytes} MiB"));
         match id.and_then(|id| serde_json::from_str::<Value>(id).ok()) {
             Some(id) => {
                 let message = format!("the answer was over {megabytes} MiB and was dropped");
@@ -128,12 +130,12 @@ impl StdioTransport {
 }
 
 impl Transport<RoleClient> for StdioTransport {
-    type Error = PeerGone;
+    type Error = PeerDisconnect;
 
     fn send(
         &mut self,
         message: TxJsonRpcMessage<RoleClient>,
-    ) -> impl Future<Output = Result<(), PeerGone>> + Send + 'static {
+    ) -> impl Future<Output = Result<(), PeerDisconnect>> + Send + 'static {
         send_line(self.outgoing.clone(), message)
     }
 
@@ -148,7 +150,7 @@ impl Transport<RoleClient> for StdioTransport {
         }
     }
 
-    async fn close(&mut self) -> Result<(), PeerGone> {
+    async fn close(&mut self) -> Result<(), PeerDisconnect> {
         self.outgoing = None;
         if let Some(process) = self.process.take() {
             process.shut_down(GRACE).await;

@@ -75,7 +75,7 @@ impl<'a> CommandPattern<'a> {
         if self.names_runner(part) && self.matches_words(&part.words) {
             return match is_harmless {
                 true => RuleCoverage::Covers { named: part.words.len() },
-                false => RuleCoverage::FallsShort(RuleGap::unnamed(SETS_VARIABLES)),
+                false => RuleCoverage::FallsShort(RuleGap::without_word(SETS_VARIABLES)),
             };
         }
         let assigned: Vec<ShellWord> =
@@ -92,7 +92,7 @@ impl<'a> CommandPattern<'a> {
             return RuleCoverage::Apart;
         }
         if !names_variables && !is_harmless {
-            return RuleCoverage::FallsShort(RuleGap::unnamed(SETS_VARIABLES));
+            return RuleCoverage::FallsShort(RuleGap::without_word(SETS_VARIABLES));
         }
         let names_all = !self.is_prefix && !self.text.contains('*');
         if names_all {

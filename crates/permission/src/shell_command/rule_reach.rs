@@ -21,12 +21,12 @@ pub(crate) struct RuleGap {
 }
 
 impl RuleGap {
-    fn at_word(words: &[ShellWord], at: usize, what: &str) -> Self {
+    fn from_word(words: &[ShellWord], at: usize, what: &str) -> Self {
         let word = words.get(at).map_or("", |word| word.text.as_str());
         Self { why: format!("`{word}` {what}"), at: Some(at) }
     }
 
-    pub(super) fn unnamed(why: &str) -> Self {
+    pub(super) fn without_word(why: &str) -> Self {
         Self { why: why.to_owned(), at: None }
     }
 }
@@ -47,7 +47,7 @@ pub(crate) fn find_rule_gap(
     leads_out: &dyn Fn(&ShellWord) -> bool,
 ) -> Option<RuleGap> {
     let Some(program) = words.first().and_then(ShellWord::as_certain) else {
-        return Some(RuleGap::unnamed("its name is known only when it runs"));
+        return Some(RuleGap::without_word("its name is known only when it runs"));
     };
     let program = base_name(program);
     let rest = words.get(named..).unwrap_or_default();
@@ -55,28 +55,28 @@ pub(crate) fn find_rule_gap(
     if writes_its_words(program) || runs_what_it_finds {
         let outside = words.iter().skip(named).position(leads_out);
         if let Some(at) = outside {
-            return Some(RuleGap::at_word(words, named + at, LEADS_OUT));
+            return Some(RuleGap::from_word(words, named + at, LEADS_OUT));
         }
     }
     if let Some(at) =
         find_output_words(words, named).find(|at| words.get(*at).is_some_and(leads_out))
     {
-        return Some(RuleGap::at_word(words, at, LEADS_OUT));
+        return Some(RuleGap::from_word(words, at, LEADS_OUT));
     }
     if program == "git"
         && let Some(at) = find_git_gap(words, named, leads_out)
     {
-        return Some(RuleGap::at_word(words, at, "makes git run or read something else"));
+        return Some(RuleGap::from_word(words, at, "makes git run or read something else"));
     }
     if evaluates_names(program, rest) {
-        return Some(RuleGap::unnamed("it evaluates a name it is given"));
+        return Some(RuleGap::without_word("it evaluates a name it is given"));
     }
     let code = find_inline_code(words);
     let acts = code
         .iter()
         .find(|code| code.at >= named && code.has_effects() && !has_script_check(program));
     if let Some(code) = acts {
-        return Some(RuleGap::at_word(
+        return Some(RuleGap::from_word(
             words,
             code.at,
             "brings code that starts programs or writes",
@@ -90,10 +90,10 @@ pub(crate) fn find_rule_gap(
         _ => true,
     };
     if !scripts_are_plain {
-        return Some(RuleGap::unnamed("its script may do more than print"));
+        return Some(RuleGap::without_word("its script may do more than print"));
     }
     let at = find_risky_options(program, words).find_map(|risk| risk.find(words, named))?;
-    Some(RuleGap::at_word(words, at, "runs another program, or writes what it names"))
+    Some(RuleGap::from_word(words, at, "runs another program, or writes what it names"))
 }
 
 const LEADS_OUT: &str = "may lie outside the working directories";

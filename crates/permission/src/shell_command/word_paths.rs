@@ -50,7 +50,7 @@ pub(crate) fn may_leave_workspace(
                     roots.is_inside(resolved) && resolved.entry != PathEntry::Special
                 };
                 // A name with a blank in it becomes several, and one with a star becomes others.
-                let becomes_others = |path| becomes_others(path, &word.text, directories);
+                let becomes_others = |path| is_expanded_by_shell(path, &word.text, directories);
                 if word.is_divided_again && paths.iter().any(becomes_others) {
                     return true;
                 }
@@ -87,7 +87,7 @@ pub(crate) fn may_leave_workspace(
 }
 
 /// Does the shell make other words of what fits this pattern, where it stands without quotes?
-fn becomes_others(
+fn is_expanded_by_shell(
     resolved: &ResolvedPath,
     pattern: &str,
     directories: &PossibleDirectories,

@@ -3,6 +3,8 @@
 //! Written from its manual; no test here has met a real keychain, only the texts are tested. Keys
 //! reach it on standard input, in hexadecimal: its arguments can be read by every program.
 
+use windlass_vocabulary::to_hex;
+
 use super::{KeyringError, KeyringSearchResult, KeyringSlot};
 use crate::external_program::ProgramOutput;
 
@@ -28,7 +30,7 @@ pub(super) fn read_args(slot: KeyringSlot<'_>) -> Vec<String> {
 
 /// A line for its standard input. An item that is there is replaced.
 pub(super) fn build_add_command(slot: KeyringSlot<'_>, key: &str) -> String {
-    let hex: String = key.bytes().map(|byte| format!("{byte:02x}")).collect();
+    let hex = to_hex(key.as_bytes());
     format!(
         "add-generic-password -U -s \"{item_name}\" -a \"{origin}\" -l \"Windlass: key of {provider}\" \
          -X {hex}\n",

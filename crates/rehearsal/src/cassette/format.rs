@@ -16,6 +16,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use windlass_vocabulary::to_hex;
 
 use super::exchange::{
     ExchangeEnd, RecordedChunk, RecordedExchange, RecordedRequest, RecordedResponseHead,
@@ -205,9 +206,9 @@ impl CassetteBytes {
         match std::str::from_utf8(text) {
             // At most three bytes of a character can be missing on either side.
             Ok(text) if !text.is_empty() && before.len() <= 3 && after.len() <= 3 => Self {
-                before: (!before.is_empty()).then(|| encode_hex(before)),
+                before: (!before.is_empty()).then(|| to_hex(before)),
                 text: Some(text.to_owned()),
-                after: (!after.is_empty()).then(|| encode_hex(after)),
+                after: (!after.is_empty()).then(|| to_hex(after)),
                 ..Self::default()
             },
             _ => Self { base64: Some(STANDARD.encode(bytes)), ..Self::default() },
@@ -247,10 +248,6 @@ fn is_continuation_byte(byte: u8) -> bool {
 
 fn split_bytes(bytes: &[u8], at: usize) -> (&[u8], &[u8]) {
     bytes.split_at_checked(at).unwrap_or((bytes, &[]))
-}
-
-fn encode_hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn decode_hex(text: &str) -> Result<Vec<u8>, String> {

@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::error::{SandboxPlanRefused, SandboxUnavailable};
+use crate::error::{SandboxPlanRefusal, SandboxUnavailable};
 use crate::failure::{self, SandboxFailure};
 use crate::plan::{SandboxNetwork, SandboxPlan};
 use crate::probe_options::{SandboxBackend, SandboxProbeOptions};
@@ -106,7 +106,7 @@ impl Sandbox {
         plan: &SandboxPlan,
         program: impl AsRef<OsStr>,
         arguments: impl IntoIterator<Item = A>,
-    ) -> Result<SandboxLaunch, SandboxPlanRefused> {
+    ) -> Result<SandboxLaunch, SandboxPlanRefusal> {
         let mut command = vec![program.as_ref().to_os_string()];
         command.extend(arguments.into_iter().map(|argument| argument.as_ref().to_os_string()));
         self.prepare(plan, command, LimitSetter::ByEntry)
@@ -123,7 +123,7 @@ impl Sandbox {
         plan: &SandboxPlan,
         bash: &Path,
         script: &OsStr,
-    ) -> Result<SandboxLaunch, SandboxPlanRefused> {
+    ) -> Result<SandboxLaunch, SandboxPlanRefusal> {
         let mut command: Vec<OsString> = vec![bash.into()];
         command.extend(["--noprofile", "--norc", "-c"].map(OsString::from));
         command.push(script.to_os_string());
@@ -135,7 +135,7 @@ impl Sandbox {
         plan: &SandboxPlan,
         command: Vec<OsString>,
         limiting: LimitSetter,
-    ) -> Result<SandboxLaunch, SandboxPlanRefused> {
+    ) -> Result<SandboxLaunch, SandboxPlanRefusal> {
         match &self.mechanism {
             SandboxMechanism::Bubblewrap { program, proc } => {
                 self.prepare_bubblewrap(plan, program, *proc, command, limiting)
@@ -174,7 +174,7 @@ impl Sandbox {
         proc: ProcMount,
         mut command: Vec<OsString>,
         limiting: LimitSetter,
-    ) -> Result<SandboxLaunch, SandboxPlanRefused> {
+    ) -> Result<SandboxLaunch, SandboxPlanRefusal> {
         let layout = MountLayout::from_plan(plan)?;
         let guarded_roots = self.guard_roots(plan, GuardMethod::Mounts)?;
         let mut layout = layout.with_mounts(plan, &guarded_roots)?;
@@ -196,7 +196,7 @@ impl Sandbox {
                 let entry =
                     std::fs::canonicalize(&self.options.entry.program).map_err(|error| {
                         let program = self.options.entry.program.display();
-                        SandboxPlanRefused::new(format!(
+                        SandboxPlanRefusal::new(format!(
                             "`{program}`, through which it is entered: {error}"
                         ))
                     })?;
@@ -253,15 +253,15 @@ impl Sandbox {
         &self,
         plan: &SandboxPlan,
         command: Vec<OsString>,
-    ) -> Result<SandboxLaunch, SandboxPlanRefused> {
+    ) -> Result<SandboxLaunch, SandboxPlanRefusal> {
         if let SandboxNetwork::ViaProxy(_) = plan.network {
-            return Err(SandboxPlanRefused::new(
+            return Err(SandboxPlanRefusal::new(
                 "an allow list of hosts needs bubblewrap; Landlock can only close the network or \
                  leave it open",
             ));
         }
         if plan.is_background && !plan.roots.is_empty() {
-            return Err(SandboxPlanRefused::new(
+            return Err(SandboxPlanRefusal::new(
                 "Landlock cannot hold protected files against a program that goes on running; \
                  it needs bubblewrap, or no writable roots",
             ));
@@ -271,7 +271,7 @@ impl Sandbox {
             |hidden: &&PathBuf| layout.writable.iter().any(|root| hidden.starts_with(root));
         if let Some(hidden) = layout.hidden.iter().find(inside) {
             let hidden = hidden.display();
-            return Err(SandboxPlanRefused::new(format!(
+            return Err(SandboxPlanRefusal::new(format!(
                 "Landlock cannot hide `{hidden}` inside a directory that may be written"
             )));
         }
@@ -316,7 +316,7 @@ impl Sandbox {
         &self,
         plan: &SandboxPlan,
         method: GuardMethod,
-    ) -> Result<Vec<Arc<guarded_root::GuardedRoot>>, SandboxPlanRefused> {
+    ) -> Result<Vec<Arc<guarded_root::GuardedRoot>>, SandboxPlanRefusal> {
         let roots = plan.roots.iter().filter_map(|root| std::fs::canonicalize(root).ok());
         let duration = match plan.is_background {
             true => GuardDuration::Background,
@@ -364,7 +364,7 @@ fn join_pair(mut name: OsString, value: &OsStr) -> OsString {
 }
 
 /// Creates a directory below the system's temporary one that no other user may open.
-pub(super) fn create_private_directory() -> Result<PathBuf, SandboxPlanRefused> {
+pub(super) fn create_private_directory() -> Result<PathBuf, SandboxPlanRefusal> {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     const TRIES: usize = 100;
     let mut last = None;
@@ -378,5 +378,5 @@ pub(super) fn create_private_directory() -> Result<PathBuf, SandboxPlanRefused> 
         }
     }
     let why = last.map(|error| error.to_string()).unwrap_or_default();
-    Err(SandboxPlanRefused::new(format!("no directory for temporary files: {why}")))
+    Err(SandboxPlanRefusal::new(format!("no directory for temporary files: {why}")))
 }

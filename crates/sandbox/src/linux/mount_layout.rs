@@ -11,7 +11,7 @@ use std::sync::Arc;
 use super::guarded_root::GuardedRoot;
 use super::host_sockets;
 use super::linked_secrets::LinkedSecrets;
-use crate::error::SandboxPlanRefused;
+use crate::error::SandboxPlanRefusal;
 use crate::plan::{SandboxNetwork, SandboxPlan};
 use crate::protected_names;
 
@@ -53,13 +53,13 @@ const READABLE_IN_RUN: &[&str] = &[
 ];
 
 impl MountLayout {
-    pub(crate) fn from_plan(plan: &SandboxPlan) -> Result<Self, SandboxPlanRefused> {
+    pub(crate) fn from_plan(plan: &SandboxPlan) -> Result<Self, SandboxPlanRefusal> {
         let directory = canonicalize_absolute(&plan.directory)?;
         let mut writable = Vec::new();
         for root in plan.roots.iter().chain(&plan.scratch) {
             let root = canonicalize_absolute(root)?;
             if root == Path::new("/") {
-                return Err(SandboxPlanRefused::new(
+                return Err(SandboxPlanRefusal::new(
                     "`/` as a writable directory would leave nothing to hold",
                 ));
             }
@@ -70,10 +70,10 @@ impl MountLayout {
         let mut hidden: Vec<PathBuf> =
             exist.filter_map(|path| std::fs::canonicalize(path).ok()).collect();
         let linked = LinkedSecrets::list(&hidden).find_names(&writable);
-        hidden.extend(linked.map_err(SandboxPlanRefused::new)?);
+        hidden.extend(linked.map_err(SandboxPlanRefusal::new)?);
         if let Some(root) = writable.iter().find(|root| hidden.contains(root)) {
             let words = format!("`{}` is to be written and to be hidden", root.display());
-            return Err(SandboxPlanRefused::new(words));
+            return Err(SandboxPlanRefusal::new(words));
         }
         Ok(Self { directory, writable, hidden, mounts: BTreeMap::new() })
     }
@@ -88,7 +88,7 @@ impl MountLayout {
         mut self,
         plan: &SandboxPlan,
         watched: &[Arc<GuardedRoot>],
-    ) -> Result<Self, SandboxPlanRefused> {
+    ) -> Result<Self, SandboxPlanRefusal> {
         let places = &mut self.mounts;
         places.insert("/".into(), MountAccess::Read);
         for path in HOST_DIRECTORIES.iter().map(Path::new).filter(|path| is_directory(path)) {
@@ -126,7 +126,7 @@ impl MountLayout {
             let nothing = if path.is_dir() { MountAccess::Empty } else { MountAccess::Nothing };
             places.insert(path.clone(), nothing);
         }
-        self.cover_sockets(plan).map_err(SandboxPlanRefused::new)?;
+        self.cover_sockets(plan).map_err(SandboxPlanRefusal::new)?;
         if let SandboxNetwork::ViaProxy(socket) = &plan.network {
             self.mounts.insert(socket.clone(), MountAccess::Read);
         }
@@ -161,15 +161,15 @@ impl MountLayout {
     }
 }
 
-fn canonicalize_absolute(path: &Path) -> Result<PathBuf, SandboxPlanRefused> {
+fn canonicalize_absolute(path: &Path) -> Result<PathBuf, SandboxPlanRefusal> {
     if !path.is_absolute() {
-        return Err(SandboxPlanRefused::new(format!(
+        return Err(SandboxPlanRefusal::new(format!(
             "`{}` is not an absolute path",
             path.display()
         )));
     }
     std::fs::canonicalize(path)
-        .map_err(|error| SandboxPlanRefused::new(format!("`{}`: {error}", path.display())))
+        .map_err(|error| SandboxPlanRefusal::new(format!("`{}`: {error}", path.display())))
 }
 
 /// A directory itself, not a link to one.

@@ -15,7 +15,6 @@ use crate::event_loop::EventLoop;
 use crate::line_limit;
 use crate::session_phase::SESSION_OVER;
 
-/// `read_file`.
 pub(super) async fn read_file(
     event_loop: &mut EventLoop,
     path: &str,

@@ -1,7 +1,7 @@
 //! `get_hooks_listing`: the hooks in force, those of the client included.
 
 use serde_json::{Value, json};
-use windlass_driver::hooks::{HookEvent, HookListing};
+use windlass_driver::hooks::{HookEvent, HookListing, HookType};
 use windlass_settings::SettingsSource;
 
 use super::require_session;
@@ -57,10 +57,10 @@ fn hook_to_json(hook: &HookListing, source: &str) -> Value {
         "matcher": hook.matcher,
         "source": source,
         "sourceLabel": hook.source,
-        "type": hook.kind,
+        "type": hook.kind.name(),
         "displayText": hook.name,
         "commandText": hook.name,
-        "contentLabel": if hook.kind == "http" { "URL" } else { "Command" },
+        "contentLabel": if hook.kind == HookType::Http { "URL" } else { "Command" },
         "timeout": hook.timeout_millis / 1_000,
     });
     if let (Some(condition), Value::Object(fields)) = (&hook.condition, &mut row) {

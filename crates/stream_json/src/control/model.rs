@@ -68,7 +68,6 @@ pub(super) fn set_thinking(
     Ok(json!({}))
 }
 
-/// `list_models`.
 pub(super) fn list_models(event_loop: &mut EventLoop) -> Result<Value, String> {
     let live = require_session(event_loop)?;
     let models = list_choosable_models(

@@ -16,7 +16,6 @@ struct ReloadedProjectFiles {
     styles: Vec<String>,
 }
 
-/// `reload_skills`.
 pub(super) fn reload_skills(event_loop: &mut EventLoop) -> Result<ControlOutcome, String> {
     reload_then_answer(event_loop, |event_loop| {
         let live = event_loop.session.live();
@@ -26,7 +25,6 @@ pub(super) fn reload_skills(event_loop: &mut EventLoop) -> Result<ControlOutcome
     })
 }
 
-/// `reload_output_styles`.
 pub(super) fn reload_output_styles(event_loop: &mut EventLoop) -> Result<ControlOutcome, String> {
     reload_then_answer(event_loop, |event_loop| {
         let live = event_loop.session.live();

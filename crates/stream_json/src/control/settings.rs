@@ -19,7 +19,6 @@ use windlass_assembly::resolved::load_policy;
 use windlass_assembly::settings;
 use windlass_assembly::settings::SettingsLayers;
 
-/// `get_settings`.
 pub(super) fn get_settings(event_loop: &mut EventLoop) -> Result<Value, String> {
     let effort = current_effort(event_loop);
     let live = require_session(event_loop)?;
@@ -188,7 +187,6 @@ pub(crate) fn settings_file_path(
     }
 }
 
-/// `list_permission_rules`.
 pub(super) async fn list_permission_rules(event_loop: &mut EventLoop) -> Result<Value, String> {
     let flags = event_loop.args.permission.allowed_tools.join(" ");
     let flags = format!("{flags} {}", event_loop.args.permission.disallowed_tools.join(" "));

@@ -35,7 +35,7 @@ impl ClientOutput {
         let stderr_log = (printer.is_none() && is_debugged).then(|| ProgressLog::new(true));
         Self {
             frame_writer: match printer {
-                Some(_) => FrameWriter::disabled(),
+                Some(_) => FrameWriter::without_output(),
                 None => FrameWriter::spawn(),
             },
             printer,

@@ -132,7 +132,7 @@ impl EventLoop {
             initialize_options: InitializeOptions::default(),
             schema: options.schema,
             client_servers: ClientServers::default(),
-            session: SessionPhase::planned(plan),
+            session: SessionPhase::from_plan(plan),
             settings_reload: None,
             prompts: PromptQueue::new(first_prompt),
             turn: None,

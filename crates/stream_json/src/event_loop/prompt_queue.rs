@@ -345,7 +345,7 @@ impl EventLoop {
         self.initialize_options.apply_to_plan(&mut plan);
         let new_conversation_id = plan.session_id.clone();
         self.send_frame(OutgoingFrame::ConversationReset { new_conversation_id });
-        let next = SessionPhase::planned(plan);
+        let next = SessionPhase::from_plan(plan);
         if let SessionPhase::Live(live) = std::mem::replace(&mut self.session, next) {
             live.close(windlass_driver::SessionEndReason::Clear).await;
         }

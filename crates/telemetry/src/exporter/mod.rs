@@ -157,7 +157,7 @@ impl Exporter {
     }
 
     fn report_losses(&self) {
-        let dropped = self.level.dropped();
+        let dropped = self.level.dropped_count();
         if dropped > 0 && self.config.shows_errors {
             write_error_line(&format!("windlass: telemetry: {dropped} records were not sent"));
         }

@@ -181,11 +181,11 @@ fn on_notice(
         Notice::RunStarted => prompts::run_started(track, session, emission),
         Notice::AnswerStarted { attempt, ids } => track.requests.answer_started(*attempt, ids),
         Notice::Streamed { attempt, delta } => {
-            track.requests.piece_arrived(*attempt, delta, emission.now);
+            track.requests.record_piece(*attempt, delta, emission.now);
         }
         Notice::RetryScheduled { .. } => track.requests.retry_is_scheduled = true,
         Notice::Billed { attempt, usage, cost, .. } => {
-            requests::billed(track, *attempt, *usage, *cost, emission);
+            requests::record_billing(track, *attempt, *usage, *cost, emission);
         }
         Notice::MessageAdded(message) => prompts::message_added(track, message, emission),
         Notice::PermissionAsked { question, .. } => {

@@ -90,7 +90,7 @@ impl RequestTrack {
         }
     }
 
-    pub(super) fn piece_arrived(&mut self, attempt: AttemptId, delta: &Delta, now: u64) {
+    pub(super) fn record_piece(&mut self, attempt: AttemptId, delta: &Delta, now: u64) {
         let Some(open) = self.open.get_mut(&attempt) else { return };
         match delta {
             Delta::CallStarted { .. } | Delta::Call { .. } => open.has_calls = true,
@@ -204,7 +204,7 @@ pub(super) fn request_cancelled(
 }
 
 /// Counts the billed usage, and ends the span if the answer is complete.
-pub(super) fn billed(
+pub(super) fn record_billing(
     track: &mut AgentTrack,
     attempt: AttemptId,
     usage: Usage,

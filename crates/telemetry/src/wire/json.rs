@@ -1,6 +1,7 @@
 //! The JSON encoding: names in camel case, ids in hexadecimal, 64-bit numbers as strings.
 
 use serde_json::{Map, Value};
+use windlass_vocabulary::to_hex;
 
 use super::{WireField, WireMessage, WireValue};
 
@@ -26,8 +27,4 @@ fn to_value(message: &WireMessage<'_>) -> Value {
         object.insert((*name).to_owned(), value);
     }
     Value::Object(object)
-}
-
-pub(crate) fn to_hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -50,10 +50,10 @@ impl<'a> WireMessage<'a> {
             WireValue::Messages(messages) => messages.is_empty(),
             WireValue::Message(_) => false,
         };
-        if is_default { self } else { self.chosen(number, name, value) }
+        if is_default { self } else { self.push_field(number, name, value) }
     }
 
-    fn chosen(mut self, number: u32, name: &'static str, value: WireValue<'a>) -> Self {
+    fn push_field(mut self, number: u32, name: &'static str, value: WireValue<'a>) -> Self {
         debug_assert!(self.0.last().is_none_or(|last| last.number < number));
         self.0.push(WireField { number, name, value });
         self

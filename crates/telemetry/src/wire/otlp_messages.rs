@@ -134,7 +134,7 @@ fn build_metric<'a>(
         WireMessage::default()
             .field(2, "startTimeUnixNano", WireValue::Fixed(point.start))
             .field(3, "timeUnixNano", WireValue::Fixed(point.end))
-            .chosen(4, "asDouble", WireValue::Double(point.value))
+            .push_field(4, "asDouble", WireValue::Double(point.value))
             .field(7, "attributes", build_list(&[standard, &point.attributes]))
     });
     let sum = WireMessage::default()
@@ -169,21 +169,21 @@ fn build_value(value: &AttributeValue) -> WireMessage<'_> {
     let message = WireMessage::default();
     match value {
         AttributeValue::Text(value) => build_text(value),
-        AttributeValue::Flag(value) => message.chosen(2, "boolValue", WireValue::Flag(*value)),
-        AttributeValue::Int(value) => message.chosen(3, "intValue", WireValue::Int(*value)),
+        AttributeValue::Flag(value) => message.push_field(2, "boolValue", WireValue::Flag(*value)),
+        AttributeValue::Int(value) => message.push_field(3, "intValue", WireValue::Int(*value)),
         AttributeValue::Double(value) => {
-            message.chosen(4, "doubleValue", WireValue::Double(*value))
+            message.push_field(4, "doubleValue", WireValue::Double(*value))
         }
         AttributeValue::TextList(list) => {
             let values = list.iter().map(|text| build_text(text)).collect();
             let array = WireMessage::default().field(1, "values", WireValue::Messages(values));
-            message.chosen(5, "arrayValue", WireValue::Message(array))
+            message.push_field(5, "arrayValue", WireValue::Message(array))
         }
     }
 }
 
 fn build_text(value: &str) -> WireMessage<'_> {
-    WireMessage::default().chosen(1, "stringValue", text(value))
+    WireMessage::default().push_field(1, "stringValue", text(value))
 }
 
 fn text(value: &str) -> WireValue<'_> {

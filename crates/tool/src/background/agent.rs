@@ -10,7 +10,9 @@ use std::sync::Arc;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use super::{BackgroundKind, BackgroundOutcome, BackgroundRecord, BackgroundTasks};
+use super::{
+    BackgroundKind, BackgroundOutcome, BackgroundRecord, BackgroundTaskEnd, BackgroundTasks,
+};
 use crate::process::ProcessContext;
 
 const OUTPUT_BYTES_MAX: usize = 16 << 20;
@@ -80,8 +82,10 @@ impl BackgroundAgent {
     pub fn finish(self, words: String, is_failure: bool, answer: Option<String>) {
         self.record.set_outcome(BackgroundOutcome {
             summary: words,
-            is_failure,
-            was_stopped: false,
+            end: match is_failure {
+                true => BackgroundTaskEnd::Failed,
+                false => BackgroundTaskEnd::Completed,
+            },
             answer,
         });
     }
@@ -90,8 +94,10 @@ impl BackgroundAgent {
 impl Drop for BackgroundAgent {
     fn drop(&mut self) {
         if self.record.outcome().is_none() {
-            self.record
-                .set_outcome(BackgroundOutcome::without_answer("It was lost.".to_owned(), true));
+            self.record.set_outcome(BackgroundOutcome::without_answer(
+                "It was lost.".to_owned(),
+                BackgroundTaskEnd::Failed,
+            ));
         }
         self.end_signal.notify_waiters();
     }

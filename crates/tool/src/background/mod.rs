@@ -74,17 +74,23 @@ struct BackgroundRecordState {
 #[derive(Clone, Debug)]
 pub(crate) struct BackgroundOutcome {
     pub(crate) summary: String,
-    pub(crate) is_failure: bool,
-    /// It was ended from outside, on request or because it broke a limit.
-    pub(crate) was_stopped: bool,
+    pub(crate) end: BackgroundTaskEnd,
     /// What it has to say to the model, where that is more than what it wrote.
     pub(crate) answer: Option<String>,
 }
 
 impl BackgroundOutcome {
-    fn without_answer(summary: String, is_failure: bool) -> Self {
-        Self { summary, is_failure, was_stopped: false, answer: None }
+    fn without_answer(summary: String, end: BackgroundTaskEnd) -> Self {
+        Self { summary, end, answer: None }
     }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BackgroundTaskEnd {
+    Completed,
+    Failed,
+    /// A command that was ended from outside: on request, or because it broke a limit.
+    Stopped,
 }
 
 impl BackgroundRecord {
@@ -213,9 +219,10 @@ impl BackgroundTasks {
         tokio::spawn(async move {
             let outcome = match supervision.await {
                 Ok(ended) => build_outcome(&ended, timeout, spill_max),
-                Err(error) => {
-                    BackgroundOutcome::without_answer(format!("It was lost: {error}."), true)
-                }
+                Err(error) => BackgroundOutcome::without_answer(
+                    format!("It was lost: {error}."),
+                    BackgroundTaskEnd::Failed,
+                ),
             };
             drop(note);
             supervised.set_outcome(outcome);
@@ -233,16 +240,19 @@ fn build_outcome(ended: &FinishedProcess, limit: Duration, spill_max: u64) -> Ba
         | ProcessEndCause::TooManyProcesses => render_end_cause(ended.cause, limit, spill_max),
     };
     let failure = cause.or_else(|| render_exit_status(ended.status));
-    let is_failure = failure.is_some();
+    let has_failed = failure.is_some();
     let mut words = failure.unwrap_or_else(|| "Exit code 0".to_owned());
     for note in &ended.notes {
         words.push_str(&format!(" [{note}]"));
     }
-    let was_stopped = match ended.cause {
+    let end = match ended.cause {
         ProcessEndCause::Cancelled
         | ProcessEndCause::TooManyProcesses
-        | ProcessEndCause::TooMuchOutput => true,
-        ProcessEndCause::Exited | ProcessEndCause::Deadline => false,
+        | ProcessEndCause::TooMuchOutput => BackgroundTaskEnd::Stopped,
+        ProcessEndCause::Exited | ProcessEndCause::Deadline if has_failed => {
+            BackgroundTaskEnd::Failed
+        }
+        ProcessEndCause::Exited | ProcessEndCause::Deadline => BackgroundTaskEnd::Completed,
     };
-    BackgroundOutcome { was_stopped, ..BackgroundOutcome::without_answer(words, is_failure) }
+    BackgroundOutcome::without_answer(words, end)
 }

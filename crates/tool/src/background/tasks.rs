@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 
-use super::{BackgroundKind, BackgroundRecord};
+use super::{BackgroundKind, BackgroundRecord, BackgroundTaskEnd};
 use crate::lock::lock;
 use crate::running_time;
 
@@ -43,10 +43,8 @@ pub struct BackgroundTask {
     pub output_path: PathBuf,
     /// How it ended, in words; `None` while it runs.
     pub end_summary: Option<String>,
-    /// It ended badly, or was stopped.
-    pub has_failed: bool,
-    /// A command that was ended from outside: on request, or because it broke a limit.
-    pub was_stopped: bool,
+    /// `None` while it runs.
+    pub end: Option<BackgroundTaskEnd>,
     /// It is an agent, and no command.
     pub is_agent: bool,
     pub is_end_reported: bool,
@@ -233,8 +231,7 @@ fn build_snapshot(task: &BackgroundRecord) -> BackgroundTask {
         id: task.id.clone(),
         command: task.command.clone(),
         output_path: task.output_path.clone(),
-        has_failed: task.outcome().is_some_and(|end| end.is_failure),
-        was_stopped: task.outcome().is_some_and(|end| end.was_stopped),
+        end: task.outcome().map(|outcome| outcome.end),
         end_summary: task.outcome().map(|end| end.summary),
         is_agent: task.kind == BackgroundKind::Agent,
         is_end_reported: task.is_end_reported(),

@@ -11,7 +11,9 @@ use serde_json::json;
 use tokio::time::Instant;
 use windlass_vocabulary::{Json, ToolInspection, ToolOutcome};
 
-use crate::background::{BackgroundRecord, read_output_since, visit_output_since};
+use crate::background::{
+    BackgroundRecord, BackgroundTaskEnd, read_output_since, visit_output_since,
+};
 use crate::input::{self, InputError};
 use crate::running_time::RunningTimer;
 use crate::tool::ToolCallContext;
@@ -179,7 +181,8 @@ fn build_outcome(
         "outputFile": task.output_path.to_string_lossy(),
     });
     Ok(ToolOutcome {
-        is_error: seen == MonitorOutcome::Cancelled || end.is_some_and(|end| end.is_failure),
+        is_error: seen == MonitorOutcome::Cancelled
+            || end.is_some_and(|outcome| outcome.end != BackgroundTaskEnd::Completed),
         structured: Some(Json::from_checked(&structured.to_string())),
         ..ToolOutcome::from_text(format!("{status}\n{shown}"))
     })

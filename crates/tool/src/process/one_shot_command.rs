@@ -120,11 +120,11 @@ impl OneShotCommand {
         // Without a launcher, whatever the session has: it is the user's own program.
         let processes = match self.held_by {
             Some(OneShotLauncher { launcher, scratch_directory }) => {
-                let mut processes = ProcessContext::unconfined(scratch_directory);
+                let mut processes = ProcessContext::without_launcher(scratch_directory);
                 processes.launcher = Some(launcher);
                 processes
             }
-            None => ProcessContext::unconfined(program.directory.clone()),
+            None => ProcessContext::without_launcher(program.directory.clone()),
         };
         let mut process =
             spawn_in_environment(&program, &processes, self.environment, Stdio::piped)?;

@@ -48,11 +48,11 @@ impl ProcessContext {
     /// With this process's environment, cleaned for children.
     pub(crate) fn new(spill_directory: PathBuf) -> Self {
         let environment = build_child_environment(std::env::vars_os());
-        Self { environment, ..Self::unconfined(spill_directory) }
+        Self { environment, ..Self::without_launcher(spill_directory) }
     }
 
     /// Without a launcher and with an empty environment, for programs that are given their own.
-    pub(crate) fn unconfined(spill_directory: PathBuf) -> Self {
+    pub(crate) fn without_launcher(spill_directory: PathBuf) -> Self {
         Self {
             spill_directory,
             environment: Vec::new(),
@@ -79,7 +79,7 @@ impl ProcessContext {
             held_git: Arc::clone(&self.held_git),
             bash_program: self.bash_program.clone(),
             command_prefix: self.command_prefix.clone(),
-            ..Self::unconfined(self.spill_directory.clone())
+            ..Self::without_launcher(self.spill_directory.clone())
         }
     }
 

@@ -1,6 +1,8 @@
 //! Terminals turn images that are dragged in into a paste of their paths, quoted in various ways.
 //! Whether the files exist is not checked here.
 
+use percent_encoding::percent_decode_str;
+
 /// Empty, unless the paste consists of image paths and nothing else.
 pub(crate) fn parse_image_paths(pasted: &str) -> Vec<String> {
     if pasted.len() > PASTE_MAX {
@@ -40,7 +42,10 @@ fn split_shell_words(text: &str) -> Vec<String> {
 
 fn parse_image_path(word: &str) -> Option<String> {
     let path = match word.strip_prefix("file://") {
-        Some(rest) => percent_decode(rest.strip_prefix("localhost").unwrap_or(rest))?,
+        Some(rest) => {
+            let encoded = percent_decode_str(rest.strip_prefix("localhost").unwrap_or(rest));
+            encoded.decode_utf8().ok()?.into_owned()
+        }
         None => word.to_owned(),
     };
     let (_, end) = path.rsplit_once('.')?;
@@ -49,22 +54,6 @@ fn parse_image_path(word: &str) -> Option<String> {
     // A quote in the path would end the mention.
     let is_plain = !path.contains(['\n', '"']);
     (is_image && is_path && is_plain).then_some(path)
-}
-
-fn percent_decode(url: &str) -> Option<String> {
-    let mut bytes = Vec::new();
-    let mut rest = url.bytes();
-    while let Some(byte) = rest.next() {
-        let byte = match byte {
-            b'%' => {
-                let digit = |byte: u8| char::from(byte).to_digit(16);
-                u8::try_from(digit(rest.next()?)? * 16 + digit(rest.next()?)?).ok()?
-            }
-            byte => byte,
-        };
-        bytes.push(byte);
-    }
-    String::from_utf8(bytes).ok()
 }
 
 const IMAGE_EXTENSIONS: &[&str] = &["png", "jpg", "jpeg", "gif", "webp"];

@@ -19,7 +19,7 @@ use crate::{text, view};
 #[derive(Debug)]
 pub(super) struct TerminalRenderer {
     terminal: RawTerminal,
-    painting: Painting,
+    painting: ActivePainter,
     detects_background: bool,
     notification: NotificationChannel,
     title: TerminalTitle,
@@ -29,7 +29,7 @@ pub(super) struct TerminalRenderer {
 }
 
 #[derive(Debug)]
-enum Painting {
+enum ActivePainter {
     Live {
         painter: Painter,
         /// What is shown on the alternate screen.
@@ -43,10 +43,10 @@ impl TerminalRenderer {
         let terminal = RawTerminal::open(display.is_linear)?;
         let size = RawTerminal::size();
         let painting = match display.is_linear {
-            true => Painting::Linear(LinearPainter::default()),
+            true => ActivePainter::Linear(LinearPainter::default()),
             false => {
                 let painter = Painter::new(display.theme, size.width);
-                Painting::Live { painter, page: Vec::new() }
+                ActivePainter::Live { painter, page: Vec::new() }
             }
         };
         Ok(Self {
@@ -68,15 +68,15 @@ impl TerminalRenderer {
 
     /// Is what was written never changed again?
     pub(super) fn is_linear(&self) -> bool {
-        matches!(self.painting, Painting::Linear(_))
+        matches!(self.painting, ActivePainter::Linear(_))
     }
 
     /// Is everything painted, so that no frame is due?
     pub(super) fn is_up_to_date(&self, app: &App) -> bool {
         match (&self.painting, &app.dialogs.pager) {
-            (Painting::Linear(_), _) => app.is_scrollback_empty(),
-            (Painting::Live { .. }, Some(pager)) => pager.is_fully_loaded(),
-            (Painting::Live { .. }, None) => app.is_fully_shown(),
+            (ActivePainter::Linear(_), _) => app.is_scrollback_empty(),
+            (ActivePainter::Live { .. }, Some(pager)) => pager.is_fully_loaded(),
+            (ActivePainter::Live { .. }, None) => app.is_fully_shown(),
         }
     }
 
@@ -86,7 +86,7 @@ impl TerminalRenderer {
 
     pub(super) fn set_theme(&mut self, theme: Theme) {
         self.detects_background = false;
-        if let Painting::Live { painter, .. } = &mut self.painting {
+        if let ActivePainter::Live { painter, .. } = &mut self.painting {
             painter.set_theme(theme);
         }
         self.needs_redraw = true;
@@ -101,10 +101,10 @@ impl TerminalRenderer {
     /// Asks the terminal for its background colour. The answer may come late or never.
     pub(super) fn query_background(&self) -> io::Result<()> {
         match &self.painting {
-            Painting::Live { .. } if self.detects_background => {
+            ActivePainter::Live { .. } if self.detects_background => {
                 self.terminal.write("\x1b]11;?\x1b\\")
             }
-            Painting::Live { .. } | Painting::Linear(_) => Ok(()),
+            ActivePainter::Live { .. } | ActivePainter::Linear(_) => Ok(()),
         }
     }
 
@@ -131,11 +131,11 @@ impl TerminalRenderer {
     /// Asks the terminal to put a text on the clipboard (OSC 52). Returns whether it could be asked.
     pub(super) fn copy_to_clipboard(&self, text: &str) -> bool {
         match &self.painting {
-            Painting::Live { .. } if text.len() <= COPY_BYTES_MAX => {
+            ActivePainter::Live { .. } if text.len() <= COPY_BYTES_MAX => {
                 let encoded = BASE64_STANDARD.encode(text);
                 self.terminal.write(&format!("\x1b]52;c;{encoded}\x07")).is_ok()
             }
-            Painting::Live { .. } | Painting::Linear(_) => false,
+            ActivePainter::Live { .. } | ActivePainter::Linear(_) => false,
         }
     }
 
@@ -147,11 +147,11 @@ impl TerminalRenderer {
             app.size = self.size;
         }
         match &mut self.painting {
-            Painting::Linear(linear) => {
+            ActivePainter::Linear(linear) => {
                 let bytes = paint_linear(linear, app);
                 self.terminal.write(&bytes)
             }
-            Painting::Live { painter, page } => {
+            ActivePainter::Live { painter, page } => {
                 if app.dialogs.pager.is_some() {
                     if is_resized {
                         page.clear();
@@ -177,7 +177,7 @@ impl TerminalRenderer {
     /// Removes the live lines and gives the terminal back for a while.
     pub(super) fn release_terminal(&mut self) -> io::Result<()> {
         self.terminal.set_alternate_screen(false)?;
-        if let Painting::Live { page, .. } = &mut self.painting {
+        if let ActivePainter::Live { page, .. } = &mut self.painting {
             page.clear();
         }
         self.clear()?;
@@ -194,14 +194,16 @@ impl TerminalRenderer {
     /// Shows everything that is finished and removes the live lines.
     pub(super) fn close(&mut self, app: &mut App) -> io::Result<()> {
         self.terminal.write(self.title.restore())?;
-        if let Painting::Live { .. } = &self.painting {
+        if let ActivePainter::Live { .. } = &self.painting {
             self.terminal.set_alternate_screen(false)?;
         }
         loop {
             let finished = app.take_scrollback(FRAME_LINES_MAX);
             let bytes = match &mut self.painting {
-                Painting::Linear(linear) => linear.paint(&finished, &[], ""),
-                Painting::Live { painter, .. } => painter.paint(&finished, &[], Cursor::default()),
+                ActivePainter::Linear(linear) => linear.paint(&finished, &[], ""),
+                ActivePainter::Live { painter, .. } => {
+                    painter.paint(&finished, &[], Cursor::default())
+                }
             };
             self.terminal.write(&bytes)?;
             if app.is_scrollback_empty() {
@@ -214,8 +216,8 @@ impl TerminalRenderer {
     /// Removes the live lines, or ends the prompt's line.
     pub(super) fn clear(&mut self) -> io::Result<()> {
         let bytes = match &mut self.painting {
-            Painting::Linear(linear) => linear.finish_line(),
-            Painting::Live { painter, .. } => painter.clear(),
+            ActivePainter::Linear(linear) => linear.finish_line(),
+            ActivePainter::Live { painter, .. } => painter.clear(),
         };
         self.terminal.write(&bytes)
     }
@@ -223,8 +225,8 @@ impl TerminalRenderer {
     /// Draws lines that belong to no session.
     pub(super) fn draw_lines(&mut self, lines: &[StyledLine], prompt: &str) -> io::Result<()> {
         let bytes = match &mut self.painting {
-            Painting::Linear(linear) => linear.paint(&[], lines, prompt),
-            Painting::Live { painter, .. } => {
+            ActivePainter::Linear(linear) => linear.paint(&[], lines, prompt),
+            ActivePainter::Live { painter, .. } => {
                 let mut lines = lines.to_vec();
                 lines.push(StyledLine::from_text(prompt, TextStyle::Dim));
                 let row = lines.len().saturating_sub(1);

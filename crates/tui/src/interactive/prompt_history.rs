@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use windlass_assembly::session::rewind_point;
+use windlass_assembly::session::journal_replay::explain_journal;
 use windlass_vocabulary::{MessageOrigin, Notice};
 
 /// The file of earlier prompts; none if sessions are not persisted.
@@ -96,18 +96,17 @@ fn truncate_history_file(path: &Path) {
 pub(super) fn load_earlier_notices(journal: &Path) -> Vec<Notice> {
     let mut notices: VecDeque<Notice> = VecDeque::new();
     let mut prompts = 0;
-    let collected =
-        windlass_journal::explain_journal(journal, &rewind_point::fallback_settings(), |step| {
-            let ending = step.ending.map(Notice::RunEnded);
-            for notice in step.notices.into_iter().filter(is_shown_again).chain(ending) {
-                prompts += usize::from(is_prompt(&notice));
-                notices.push_back(notice);
-            }
-            while prompts > EARLIER_PROMPTS_MAX || notices.len() > EARLIER_NOTICES_MAX {
-                let Some(oldest) = notices.pop_front() else { break };
-                prompts -= usize::from(is_prompt(&oldest));
-            }
-        });
+    let collected = explain_journal(journal, |step| {
+        let ending = step.ending.map(Notice::RunEnded);
+        for notice in step.notices.into_iter().filter(is_shown_again).chain(ending) {
+            prompts += usize::from(is_prompt(&notice));
+            notices.push_back(notice);
+        }
+        while prompts > EARLIER_PROMPTS_MAX || notices.len() > EARLIER_NOTICES_MAX {
+            let Some(oldest) = notices.pop_front() else { break };
+            prompts -= usize::from(is_prompt(&oldest));
+        }
+    });
     match collected {
         Ok(()) => notices.into(),
         // Starting the session reports a journal that cannot be read.
@@ -118,16 +117,15 @@ pub(super) fn load_earlier_notices(journal: &Path) -> Vec<Notice> {
 /// The model's task list as it is now, as the task tools write it; empty if there is none.
 pub(super) fn load_task_list(journal: &Path) -> String {
     let mut tasks = String::new();
-    let walked =
-        windlass_journal::explain_journal(journal, &rewind_point::fallback_settings(), |step| {
-            for notice in step.notices {
-                if let Notice::ToolEnded { outcome, .. } = notice
-                    && let Some(update) = outcome.update.and_then(|update| update.tasks)
-                {
-                    tasks = update.to_string();
-                }
+    let walked = explain_journal(journal, |step| {
+        for notice in step.notices {
+            if let Notice::ToolEnded { outcome, .. } = notice
+                && let Some(update) = outcome.update.and_then(|update| update.tasks)
+            {
+                tasks = update.to_string();
             }
-        });
+        }
+    });
     walked.map_or_else(|_| String::new(), |()| tasks)
 }
 

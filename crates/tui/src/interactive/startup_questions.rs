@@ -61,20 +61,21 @@ async fn ask_project_trust(
         return Ok(StartupDecision::Continue);
     }
     let report = render_trust(&trust, false);
-    let items = vec![
-        build_item("no", words::TRUST_NO, words::TRUST_NO_NOTE),
-        build_item("yes", words::TRUST_YES, words::TRUST_YES_NOTE),
-        build_item("leave", words::LEAVE, ""),
+    let choices = vec![
+        build_choice(TrustChoice::Refuse, words::TRUST_NO, words::TRUST_NO_NOTE),
+        build_choice(TrustChoice::Accept, words::TRUST_YES, words::TRUST_YES_NOTE),
+        build_choice(TrustChoice::Leave, words::LEAVE, ""),
     ];
-    let picker = Picker::new(words::TITLE_TRUST, items);
-    match show_picker(display, &report, picker).await?.map(|item| item.value).as_deref() {
-        Some("yes") => {
+    match ask_choice(display, words::TITLE_TRUST, &report, choices).await? {
+        Some(TrustChoice::Accept) => {
             let store = TrustStore::new(&state);
             store.accept(&trust).map_err(|error| CommandError::failure(error.to_string()))?;
             Ok(StartupDecision::Continue)
         }
-        Some("no") => Ok(StartupDecision::Continue),
-        _ => Ok(StartupDecision::Quit(InteractiveOutcome::Exit(Exit::SUCCESS))),
+        Some(TrustChoice::Refuse) => Ok(StartupDecision::Continue),
+        Some(TrustChoice::Leave) | None => {
+            Ok(StartupDecision::Quit(InteractiveOutcome::Exit(Exit::SUCCESS)))
+        }
     }
 }
 
@@ -91,37 +92,36 @@ pub(super) async fn ask_without_key(
     })
     .await
     .unwrap_or_default();
-    let mut items = Vec::new();
+    let mut choices = Vec::new();
     for server in &servers {
         for model in server.models.iter().take(MODELS_MAX) {
+            let choice = WelcomeChoice::UseModel(format!("{}/{model}", server.provider));
             let label = words::label_local_model(model);
             let description = words::describe_local_server(&server.title, server.port);
-            items.push(build_item(&format!("{}/{model}", server.provider), &label, &description));
+            choices.push(build_choice(choice, &label, &description));
         }
     }
-    items.push(build_item("enter", words::WELCOME_ENTER, words::WELCOME_ENTER_NOTE));
-    items.push(build_item("demo", words::WELCOME_DEMO, words::WELCOME_DEMO_NOTE));
-    items.push(build_item("key", words::WELCOME_KEY, ""));
-    items.push(build_item("leave", words::LEAVE, ""));
-    let picker = Picker::new(words::TITLE_WELCOME, items);
-    match show_picker(display, words::WELCOME, picker).await? {
-        Some(item) if item.value == "demo" => {
-            Ok(StartupDecision::Quit(InteractiveOutcome::RunDemo))
-        }
+    choices.extend([
+        build_choice(WelcomeChoice::EnterKey, words::WELCOME_ENTER, words::WELCOME_ENTER_NOTE),
+        build_choice(WelcomeChoice::RunDemo, words::WELCOME_DEMO, words::WELCOME_DEMO_NOTE),
+        build_choice(WelcomeChoice::ExplainKey, words::WELCOME_KEY, ""),
+        build_choice(WelcomeChoice::Leave, words::LEAVE, ""),
+    ]);
+    match ask_choice(display, words::TITLE_WELCOME, words::WELCOME, choices).await? {
+        Some(WelcomeChoice::RunDemo) => Ok(StartupDecision::Quit(InteractiveOutcome::RunDemo)),
         // Without a key the same question comes again.
-        Some(item) if item.value == "enter" => {
+        Some(WelcomeChoice::EnterKey) => {
             key_entry::enter_key(display).await?;
             Ok(StartupDecision::Continue)
         }
-        Some(item) if item.value == "key" => Err(missing_key),
-        Some(item) if item.value == "leave" => {
-            Ok(StartupDecision::Quit(InteractiveOutcome::Exit(Exit::SUCCESS)))
-        }
-        Some(item) => {
-            args.model.model = Some(item.value);
+        Some(WelcomeChoice::ExplainKey) => Err(missing_key),
+        Some(WelcomeChoice::UseModel(model)) => {
+            args.model.model = Some(model);
             Ok(StartupDecision::Continue)
         }
-        None => Ok(StartupDecision::Quit(InteractiveOutcome::Exit(Exit::SUCCESS))),
+        Some(WelcomeChoice::Leave) | None => {
+            Ok(StartupDecision::Quit(InteractiveOutcome::Exit(Exit::SUCCESS)))
+        }
     }
 }
 
@@ -131,19 +131,70 @@ pub(super) async fn ask_for_transcript(
     display: TuiDisplayOptions,
     damage: &CommandError,
 ) -> Result<StartupDecision, CommandError> {
-    let items = vec![
-        build_item("yes", words::TRANSCRIPT_YES, words::TRANSCRIPT_YES_NOTE),
-        build_item("no", words::TRANSCRIPT_NO, ""),
+    let choices = vec![
+        build_choice(TranscriptChoice::Continue, words::TRANSCRIPT_YES, words::TRANSCRIPT_YES_NOTE),
+        build_choice(TranscriptChoice::Leave, words::TRANSCRIPT_NO, ""),
     ];
-    let picker = Picker::new(words::TITLE_TRANSCRIPT, items);
     let report = format!("{}\n\n", damage.message());
-    match show_picker(display, &report, picker).await?.map(|item| item.value).as_deref() {
-        Some("yes") => {
+    match ask_choice(display, words::TITLE_TRANSCRIPT, &report, choices).await? {
+        Some(TranscriptChoice::Continue) => {
             args.session.from_transcript = true;
             Ok(StartupDecision::Continue)
         }
-        _ => Ok(StartupDecision::Quit(InteractiveOutcome::Exit(Exit::SUCCESS))),
+        Some(TranscriptChoice::Leave) | None => {
+            Ok(StartupDecision::Quit(InteractiveOutcome::Exit(Exit::SUCCESS)))
+        }
     }
+}
+
+enum TrustChoice {
+    Accept,
+    Refuse,
+    Leave,
+}
+
+enum WelcomeChoice {
+    UseModel(String),
+    EnterKey,
+    RunDemo,
+    /// Ends with the error that says how to set a key.
+    ExplainKey,
+    Leave,
+}
+
+enum TranscriptChoice {
+    Continue,
+    Leave,
+}
+
+/// One row of a picker and what it stands for.
+struct StartupChoice<T> {
+    choice: T,
+    label: String,
+    description: String,
+}
+
+fn build_choice<T>(choice: T, label: &str, description: &str) -> StartupChoice<T> {
+    StartupChoice { choice, label: label.to_owned(), description: description.to_owned() }
+}
+
+/// Shows the choices in order. `None` if none was taken.
+async fn ask_choice<T>(
+    display: TuiDisplayOptions,
+    title: &str,
+    text: &str,
+    choices: Vec<StartupChoice<T>>,
+) -> Result<Option<T>, CommandError> {
+    // A picker returns text: here the place of the choice.
+    let to_item = |(place, row): (usize, &StartupChoice<T>)| PickerItem {
+        value: place.to_string(),
+        label: row.label.clone(),
+        description: row.description.clone(),
+    };
+    let items = choices.iter().enumerate().map(to_item).collect();
+    let item = show_picker(display, text, Picker::new(title, items)).await?;
+    let place: Option<usize> = item.and_then(|item| item.value.parse().ok());
+    Ok(place.and_then(|place| choices.into_iter().nth(place)).map(|row| row.choice))
 }
 
 async fn show_picker(
@@ -154,14 +205,6 @@ async fn show_picker(
     run_picker(display, text, picker)
         .await
         .map_err(|error| CommandError::failure(words::describe_terminal_failure(&error)))
-}
-
-fn build_item(value: &str, label: &str, description: &str) -> PickerItem {
-    PickerItem {
-        value: value.to_owned(),
-        label: label.to_owned(),
-        description: description.to_owned(),
-    }
 }
 
 const MODELS_MAX: usize = 4;

@@ -5,6 +5,8 @@ use serde_json::{Map, Value};
 #[derive(Clone, Debug)]
 pub(super) struct QuestionForm {
     questions: Vec<FormQuestion>,
+    /// An MCP server asks, not the model.
+    is_of_server: bool,
     /// Keyed by the text of the question.
     answers: Map<String, Value>,
     /// The index of the open question.
@@ -51,7 +53,12 @@ impl QuestionForm {
         let questions: Option<Vec<FormQuestion>> =
             input.get("questions")?.as_array()?.iter().map(parse_question).collect();
         let questions = questions.filter(|questions| !questions.is_empty())?;
-        Some(Self { questions, answers: Map::new(), current: 0, marked: Vec::new() })
+        let is_of_server = input.get("server").is_some();
+        Some(Self { questions, is_of_server, answers: Map::new(), current: 0, marked: Vec::new() })
+    }
+
+    pub(super) fn is_of_server(&self) -> bool {
+        self.is_of_server
     }
 
     /// `None` once all questions are answered.

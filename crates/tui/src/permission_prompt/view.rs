@@ -74,9 +74,8 @@ impl PermissionPrompt {
             1 => header,
             count => format!("{header} ({} of {count})", form.current_number()),
         };
-        // A server that asks says so; that the tool asks questions is plain to see.
-        let is_known = self.question.why.starts_with("`AskUserQuestion`");
-        let why = if is_known { "" } else { self.question.why.as_str() };
+        // The reason names the server that asks; that the model asks questions is plain to see.
+        let why = if form.is_of_server() { self.question.why.as_str() } else { "" };
         let mut lines = text::render_plain(why, TextStyle::Dim, width);
         lines.extend(StyledLine::from_text(head, TextStyle::Warning).wrap(width, 0));
         lines.extend(text::render_plain(&question.question, TextStyle::Bold, width));

@@ -4,6 +4,7 @@
 use std::fmt;
 
 use ring::rand::{SecureRandom, SystemRandom};
+use windlass_vocabulary::to_hex;
 
 /// `Debug` hides the token, to keep it out of logs.
 #[derive(Clone)]
@@ -14,7 +15,7 @@ impl AccessToken {
     pub(crate) fn generate() -> Option<Self> {
         let mut bytes = [0_u8; 16];
         SystemRandom::new().fill(&mut bytes).ok()?;
-        Some(Self(bytes.iter().map(|byte| format!("{byte:02x}")).collect()))
+        Some(Self(to_hex(&bytes)))
     }
 
     pub(crate) fn as_str(&self) -> &str {

@@ -8,12 +8,8 @@ pub(crate) struct QueryParameters(Vec<(String, String)>);
 impl QueryParameters {
     /// Reads at most [`PARAMETERS_MAX`] parameters.
     pub(crate) fn parse(query: &str) -> Self {
-        let pairs = query.split('&').filter(|pair| !pair.is_empty()).take(PARAMETERS_MAX);
-        let decode = |pair: &str| {
-            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            (decode_percent(name), decode_percent(value))
-        };
-        Self(pairs.map(decode).collect())
+        let pairs = form_urlencoded::parse(query.as_bytes()).into_owned();
+        Self(pairs.take(PARAMETERS_MAX).collect())
     }
 
     /// The value of a parameter; an empty value counts as absent.
@@ -35,39 +31,9 @@ impl QueryParameters {
     }
 }
 
-/// Decodes `%41` and `+` as in form encoding. Invalid UTF-8 is replaced.
-pub(crate) fn decode_percent(text: &str) -> String {
-    let bytes = text.as_bytes();
-    let mut decoded = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while let Some(byte) = bytes.get(at) {
-        let hex = bytes.get(at + 1..at + 3).and_then(|hex| std::str::from_utf8(hex).ok());
-        match (byte, hex.and_then(|hex| u8::from_str_radix(hex, 16).ok())) {
-            (b'%', Some(value)) => {
-                decoded.push(value);
-                at += 3;
-                continue;
-            }
-            (b'+', _) => decoded.push(b' '),
-            (other, _) => decoded.push(*other),
-        }
-        at += 1;
-    }
-    String::from_utf8_lossy(&decoded).into_owned()
-}
-
-/// Encodes like a browser's `URLSearchParams`.
+/// Encodes as [`QueryParameters::parse`] reads it.
 pub(crate) fn encode_percent(text: &str) -> String {
-    let mut encoded = String::new();
-    for byte in text.bytes() {
-        match byte {
-            b'*' | b'-' | b'.' | b'_' => encoded.push(char::from(byte)),
-            b' ' => encoded.push('+'),
-            byte if byte.is_ascii_alphanumeric() => encoded.push(char::from(byte)),
-            byte => encoded.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    encoded
+    form_urlencoded::byte_serialize(text.as_bytes()).collect()
 }
 
 const PARAMETERS_MAX: usize = 32;

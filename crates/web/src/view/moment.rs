@@ -3,9 +3,8 @@
 use std::time::Instant;
 
 use serde_json::{Value, json};
-use windlass_assembly::session::rewind_point::fallback_settings;
-use windlass_journal::session_trace::session_moment::{MomentMessage, SessionMoment, read_moment};
-use windlass_journal::verify;
+use windlass_assembly::session::journal_replay::{read_moment, verify_journal};
+use windlass_journal::session_trace::session_moment::{MomentMessage, SessionMoment};
 use windlass_vocabulary::Role;
 
 use super::context::context_usage_to_json;
@@ -24,7 +23,7 @@ pub(super) fn answer_moment(
         let words = format!("records are numbered from 1 to {last}");
         return Err(ViewFailure::not_found(&words));
     }
-    let moment = read_moment(&session.journal, &fallback_settings(), seq)?;
+    let moment = read_moment(&session.journal, seq)?;
     let (run, request, item) = trace.read(|trace| {
         let run = trace.runs.iter().take_while(|run| run.place.seq <= seq).count();
         let request = moment.request_seq.and_then(|request_seq| {
@@ -97,7 +96,7 @@ fn message_to_json(message: &MomentMessage) -> Value {
 
 pub(super) fn answer_replay(session: &FoundSession) -> Result<Value, ViewFailure> {
     let began = Instant::now();
-    let report = verify(&session.journal, &fallback_settings())?;
+    let report = verify_journal(&session.journal)?;
     let difference = report.difference.as_ref().map(|(seq, _)| seq);
     let words = match &report.difference {
         None => "Replay matches: all decisions identical.".to_owned(),

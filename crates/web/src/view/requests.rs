@@ -1,8 +1,7 @@
 //! Lists the requests of a session, shows one, and compares two.
 
 use serde_json::{Value, json};
-use windlass_assembly::session::rewind_point::fallback_settings;
-use windlass_journal::session_trace::session_moment::read_requests;
+use windlass_assembly::session::journal_replay::read_requests;
 use windlass_text_diff::TextDifference;
 use windlass_vocabulary::ModelRequest;
 
@@ -114,7 +113,7 @@ fn load_requests(
     session: &FoundSession,
     wanted: &[u64],
 ) -> Result<Vec<(u64, ModelRequest)>, ViewFailure> {
-    Ok(read_requests(&session.journal, &fallback_settings(), wanted)?)
+    Ok(read_requests(&session.journal, wanted)?)
 }
 
 /// A prompt cache holds a common prefix in the order of the provider: tools, system, messages.

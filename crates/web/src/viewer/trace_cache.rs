@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use windlass_assembly::session::rewind_point::fallback_settings;
-use windlass_journal::session_trace::{JournalTracer, SessionTrace, lock_trace, trace_session};
+use windlass_assembly::session::journal_replay::trace_session;
+use windlass_journal::session_trace::{JournalTracer, SessionTrace, lock_trace};
 use windlass_journal::{find_journal_files, is_being_written};
 
 use super::ViewFailure;
@@ -190,7 +190,7 @@ impl TraceCache {
             // A journal that violates an invariant of the engine must not end the viewer.
             let traced = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| match tracer {
                 Some(tracer) => tracer.advance(),
-                None => trace_session(&journal, &fallback_settings(), &made.trace),
+                None => trace_session(&journal, &made.trace),
             }));
             let failure = match traced {
                 Ok(Ok(tracer)) => {

@@ -42,14 +42,14 @@ impl Repository {
     }
 
     pub(crate) fn tracks(&self, path: &RelativePath) -> bool {
-        self.tracked().contains(self.inner_path(path))
+        self.tracked_paths().contains(self.inner_path(path))
     }
 
     pub(crate) fn tracks_below(&self, path: &RelativePath) -> bool {
-        self.tracked().has_below(self.inner_path(path))
+        self.tracked_paths().has_below(self.inner_path(path))
     }
 
-    fn tracked(&self) -> &TrackedPaths {
+    fn tracked_paths(&self) -> &TrackedPaths {
         self.tracked.get_or_init(|| match &self.git_folder {
             Some(git) => TrackedPaths::load(git),
             None => TrackedPaths::default(),

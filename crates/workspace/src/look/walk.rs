@@ -162,7 +162,6 @@ impl Walker<'_> {
     }
 }
 
-/// The walk of one folder.
 struct FolderWalk<'a> {
     walker: &'a Walker<'a>,
     job: &'a WalkJob,

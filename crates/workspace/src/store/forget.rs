@@ -6,7 +6,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::pack_names::{DigestHalf, PackRow, half_of};
+use super::pack_names::{DigestHalf, PackRow, to_half};
 use super::{ContentStore, HEADER_BYTES, StoreState, read_table, segment_path};
 use crate::digest::ContentDigest;
 use crate::error::WorkspaceError;
@@ -25,7 +25,7 @@ impl ContentStore {
         // Includes contents other processes have added since this one opened the store.
         self.load_added()?;
         let before = self.state().total();
-        let halves: HashSet<DigestHalf> = live.iter().map(half_of).collect();
+        let halves: HashSet<DigestHalf> = live.iter().map(to_half).collect();
         let old = self.find_wasteful_segments(live, &halves);
         let freed = match old.is_empty() {
             true => 0,

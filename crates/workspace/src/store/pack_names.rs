@@ -40,7 +40,7 @@ impl PackNames {
     }
 
     pub(super) fn get(&self, digest: &ContentDigest) -> Option<ObjectName> {
-        self.names.get(&half_of(digest)).copied()
+        self.names.get(&to_half(digest)).copied()
     }
 
     pub(super) fn add(&mut self, row: PackRow) {
@@ -49,7 +49,7 @@ impl PackNames {
     }
 
     pub(super) fn remove(&mut self, digest: &ContentDigest) {
-        self.names.remove(&half_of(digest));
+        self.names.remove(&to_half(digest));
     }
 
     /// The rows not yet appended, as one record; `None` when there are none.
@@ -97,11 +97,11 @@ impl PackNames {
 
 impl PackRow {
     pub(super) fn new(digest: &ContentDigest, name: ObjectName) -> Self {
-        Self { half: half_of(digest), name }
+        Self { half: to_half(digest), name }
     }
 }
 
-pub(super) fn half_of(digest: &ContentDigest) -> DigestHalf {
+pub(super) fn to_half(digest: &ContentDigest) -> DigestHalf {
     digest.as_bytes().first_chunk().copied().unwrap_or_default()
 }
 

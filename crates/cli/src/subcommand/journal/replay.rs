@@ -41,7 +41,8 @@ pub(crate) fn run(
 
 fn render_verification(verified: &VerifyReport) -> String {
     let VerifyReport { folded, same, missing, difference } = verified;
-    let (records, same) = (format_counted(folded.seq, "record"), format_counted(*same, "decision"));
+    let records = format_counted(folded.seq, "record");
+    let same = format_counted(*same, "decision");
     let mut text = format!("{records}, {same} identical");
     if *missing > 0 {
         text.push_str(&format!(", {} not recorded then", format_count(*missing)));

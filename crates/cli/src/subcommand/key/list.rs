@@ -47,7 +47,8 @@ pub(super) fn run(args: &KeyListArgs, config: &Config, lookup: &impl EnvLookup) 
 fn keyring_source(keyring: &Keyring, result: &KeyringSearchResult) -> KeySource {
     match (keyring, result) {
         (Keyring::SecretTool(_), KeyringSearchResult::Withheld) => KeySource::LockedKeyring,
-        _ => KeySource::Keyring,
+        (Keyring::SecretTool(_), KeyringSearchResult::Missing | KeyringSearchResult::Key(_))
+        | (Keyring::Security, _) => KeySource::Keyring,
     }
 }
 

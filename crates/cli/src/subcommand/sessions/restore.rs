@@ -17,7 +17,7 @@ pub(super) fn run(
     lookup: &impl EnvLookup,
 ) -> Result<String, CommandError> {
     let catalogue = session::open_catalogue(lookup)?;
-    let trash = SessionTrash::beside(catalogue.root());
+    let trash = SessionTrash::for_sessions(catalogue.root());
     let Some(id) = &args.id else {
         return Ok(render_trash(&trash.list(), args.json));
     };

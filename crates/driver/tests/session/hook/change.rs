@@ -2,13 +2,13 @@
 
 use serde_json::json;
 use windlass_driver::hooks::HookSource;
-use windlass_driver::{ConfigChange, HookSet, Rule, SettingsChange};
+use windlass_driver::{ConfigChange, ConfigChangeSource, HookSet, Rule, SettingsChange};
 use windlass_rehearsal::ScriptedAnswer as Says;
 
 use super::{all, at, bash, last, log, logged, play};
 use crate::fixture::FixtureOptions;
 
-fn change(source: &'static str) -> ConfigChange {
+fn change(source: ConfigChangeSource) -> ConfigChange {
     ConfigChange { source, file: "/there/settings.json".into() }
 }
 
@@ -16,11 +16,15 @@ fn change(source: &'static str) -> ConfigChange {
 async fn everybody_but_the_administrator_can_be_refused() {
     let hooks = at("ConfigChange", &logged("echo no >&2; exit 2"));
     let fixture = play(FixtureOptions::default(), hooks, vec![]).await;
-    for source in ["user_settings", "project_settings", "local_settings"] {
+    for source in [ConfigChangeSource::User, ConfigChangeSource::Project, ConfigChangeSource::Local]
+    {
         let refused = fixture.session.report_config_change(change(source)).await;
-        assert!(refused.is_err_and(|why| why.contains("no")), "{source}");
+        assert!(refused.is_err_and(|why| why.contains("no")), "{source:?}");
     }
-    assert_eq!(fixture.session.report_config_change(change("policy_settings")).await, Ok(()));
+    assert_eq!(
+        fixture.session.report_config_change(change(ConfigChangeSource::Policy)).await,
+        Ok(())
+    );
     let received = log(fixture.directory.path());
     let sources: Vec<&str> =
         received.iter().filter_map(|received| received["source"].as_str()).collect();
@@ -31,7 +35,10 @@ async fn everybody_but_the_administrator_can_be_refused() {
     let hooks = json!({ "ConfigChange": [
         { "matcher": "local_settings", "hooks": [{ "type": "command", "command": "exit 2" }] }] });
     let fixture = play(FixtureOptions::default(), hooks, vec![]).await;
-    assert_eq!(fixture.session.report_config_change(change("user_settings")).await, Ok(()));
+    assert_eq!(
+        fixture.session.report_config_change(change(ConfigChangeSource::User)).await,
+        Ok(())
+    );
 }
 
 #[tokio::test]

@@ -12,7 +12,8 @@ pub(super) fn check(view: &StepView<'_>) -> Result<(), String> {
         return Ok(());
     };
     if ledger.committed() > limit {
-        let (spent, reserved) = (ledger.spent(), ledger.reserved());
+        let spent = ledger.spent();
+        let reserved = ledger.reserved();
         return Err(format!("{spent} spent and {reserved} set aside exceed {limit}"));
     }
     // What the step still has out. A request that it also dropped is not among them.

@@ -23,7 +23,7 @@ impl StatementDirectories {
         Self { on_failure: directories.clone(), on_success: directories }
     }
 
-    fn either(self) -> PossibleDirectories {
+    fn into_union(self) -> PossibleDirectories {
         self.on_success.union_with(self.on_failure)
     }
 }
@@ -151,7 +151,7 @@ impl<'t> SyntaxWalker<'t, '_> {
             if is_behind {
                 continue;
             }
-            let after = outcome.either();
+            let after = outcome.into_union();
             standing = if branches { standing.union_with(after) } else { after };
         }
         if branches { standing.union_with(directories) } else { standing }
@@ -188,7 +188,7 @@ impl<'t> SyntaxWalker<'t, '_> {
                         on_failure: right.on_failure,
                     }
                 }
-                ";" => self.walk_statement(child, outcome.either()),
+                ";" => self.walk_statement(child, outcome.into_union()),
                 _ => {
                     self.add_doubt("an operator that is not known", node);
                     self.walk_statement(child, PossibleDirectories::Unknown)
@@ -265,8 +265,9 @@ impl<'t> SyntaxWalker<'t, '_> {
                         _ => drop(self.parse_words(part)),
                     }
                 } else {
-                    standing =
-                        standing.clone().union_with(self.walk_statement(part, standing).either());
+                    standing = standing
+                        .clone()
+                        .union_with(self.walk_statement(part, standing).into_union());
                 }
             }
             after = after.union_with(standing);

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use percent_encoding::percent_decode_str;
 
 use super::placeholder::is_placeholder;
 use super::secret_finder::{SecretKind, SecretLiteral};
@@ -79,7 +80,7 @@ impl KnownSecrets {
         for (name, value) in query_parameters(path) {
             if is_secret_parameter(name) {
                 self.learn(SecretKind::Secret, value);
-                self.learn(SecretKind::Secret, &percent_decode(value));
+                self.learn(SecretKind::Secret, &percent_decode_str(value).decode_utf8_lossy());
             }
         }
     }
@@ -170,27 +171,6 @@ pub(super) fn is_secret_parameter(name: &str) -> bool {
     ["key", "api_key", "api-key", "apikey", "token", "access_token", "auth", "sig", "signature"]
         .iter()
         .any(|known| eq_ignore_case(name, known))
-}
-
-/// The text without `%41` for `A`.
-pub(super) fn percent_decode(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let [byte, after @ ..] = rest {
-        let digits = after.get(..2).and_then(|two| std::str::from_utf8(two).ok());
-        let decoded = digits.and_then(|two| u8::from_str_radix(two, 16).ok());
-        match decoded.filter(|_| *byte == b'%') {
-            Some(decoded) => {
-                bytes.push(decoded);
-                rest = after.get(2..).unwrap_or_default();
-            }
-            None => {
-                bytes.push(*byte);
-                rest = after;
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 fn eq_ignore_case(text: &str, word: &str) -> bool {

@@ -4,8 +4,9 @@
 //! at all of it again with escapes taken off layer by layer. Repairs nothing; what is found here is
 //! not written at all.
 
+use percent_encoding::percent_decode_str;
+
 use super::json_tokenizer::decode_escape;
-use super::known_secrets::percent_decode;
 use super::secret_finder::SecretFinder;
 use super::text_view::collect_views;
 use crate::cassette::exchange::RecordedExchange;
@@ -17,7 +18,7 @@ pub(super) fn has_leak(finder: &SecretFinder, exchange: &RecordedExchange, file:
     let shows = |text: &[u8]| !finder.find(text).is_empty();
     let shows_in_views = |body: &[u8]| collect_views(body).iter().any(|view| shows(&view.text));
     shows(request.path.as_bytes())
-        || shows(percent_decode(&request.path).as_bytes())
+        || shows(&percent_decode_str(&request.path).collect::<Vec<u8>>())
         || shows_in_views(&request.body)
         || shows_in_views(&body)
         || [file.as_bytes(), &request.body, &body]

@@ -22,7 +22,7 @@ use seccompiler::BpfProgram;
 use super::sandbox_launch::SPAWN_LOCK;
 use super::seccomp::{self, ForeignProcesses, RefusedCalls, SocketPolicy};
 use crate::cell_plan::CellPlan;
-use crate::error::{SandboxPlanRefused, SandboxUnavailable};
+use crate::error::{SandboxPlanRefusal, SandboxUnavailable};
 use readable_paths::ReadablePaths;
 
 /// The newest rules we know; an older kernel takes what it knows.
@@ -91,8 +91,8 @@ impl Cell {
     /// # Errors
     ///
     /// When this plan cannot be held.
-    pub fn prepare(&self, plan: &CellPlan) -> Result<PreparedCell, SandboxPlanRefused> {
-        let refused = |why: String| SandboxPlanRefused::new(why);
+    pub fn prepare(&self, plan: &CellPlan) -> Result<PreparedCell, SandboxPlanRefusal> {
+        let refused = |why: String| SandboxPlanRefusal::new(why);
         let reading = self.readable_rules(plan).map_err(refused)?;
         let writing = build_writing_rules(&plan.temporary_directory).map_err(refused)?;
         Ok(PreparedCell { filter: Arc::clone(&self.filter), reading, writing })

@@ -29,7 +29,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use rustix::fs::{AtFlags, CWD, RenameFlags};
 
 use super::mount_renewal::RunningSandbox;
-use crate::error::SandboxPlanRefused;
+use crate::error::SandboxPlanRefusal;
 use crate::protected_names;
 use directory_index::DirectoryIndex;
 use guarded_path::{capture_path, is_bare, open_parent, open_path, read_identity};
@@ -151,7 +151,7 @@ impl GuardedRoots {
         protected: &[PathBuf],
         method: GuardMethod,
         duration: GuardDuration,
-    ) -> Result<Arc<GuardedRoot>, SandboxPlanRefused> {
+    ) -> Result<Arc<GuardedRoot>, SandboxPlanRefusal> {
         let mut roots = lock(&self.roots);
         roots.retain(|_, watched| watched.strong_count() > 0);
         let is_shared = duration == GuardDuration::Foreground;
@@ -165,7 +165,7 @@ impl GuardedRoots {
             GuardedRoot::capture(&guarded, directory, held)
         });
         let mut watched = captured.map_err(|error| {
-            SandboxPlanRefused::new(format!("`{}` cannot be looked at: {error}", root.display()))
+            SandboxPlanRefusal::new(format!("`{}` cannot be looked at: {error}", root.display()))
         })?;
         let index = Arc::clone(lock(&self.indexes).entry(root.to_path_buf()).or_default());
         watched.nested = NestedRepositories::capture(root, &watched.directory, index);
@@ -229,7 +229,8 @@ impl GuardedRoot {
                 // What may be in it comes later; the end shows what else is.
                 let is_partly_open = Path::new(protected_names::WRITABLE_IN_PROTECTED.0) == path
                     && matches!(now, SavedEntry::Directory { .. });
-                let is_left = is_partly_open || placeholder::stands_at(&self.directory, path);
+                let is_left =
+                    is_partly_open || placeholder::is_placeholder_at(&self.directory, path);
                 if now != SavedEntry::Absent && !is_left && seen.reverted.len() < SEEN_MAX {
                     seen.reverted.extend(self.revert_path(path, &SavedEntry::Absent));
                 }

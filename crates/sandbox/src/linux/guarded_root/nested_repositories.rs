@@ -65,7 +65,7 @@ impl NestedRepositories {
             let before = self.known.get(&git.identity).unwrap_or(&nothing);
             for (name, now) in git.entries {
                 let before = before.get(&name).unwrap_or(&SavedEntry::Absent);
-                if *before != now && says_more(&name, before, &now) {
+                if *before != now && extends_git(&name, before, &now) {
                     planted
                         .push(PlantedEntry { path: git.path.join(name), before: before.clone() });
                 }
@@ -178,7 +178,7 @@ fn capture_entries(git: &OwnedFd) -> GuardedEntries {
 }
 
 /// Does what stands there now have git run or read something that it did not before?
-fn says_more(name: &Path, before: &SavedEntry, now: &SavedEntry) -> bool {
+fn extends_git(name: &Path, before: &SavedEntry, now: &SavedEntry) -> bool {
     let (mode, content) = match now {
         SavedEntry::Absent | SavedEntry::Mounted | SavedEntry::Directory { .. } => return false,
         // A link leads elsewhere, and what is too large was not read.

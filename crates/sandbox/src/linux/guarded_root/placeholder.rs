@@ -220,7 +220,7 @@ fn is_empty(directory: &OwnedFd) -> bool {
 }
 
 /// Does one of ours stand at this path, for this command or another?
-pub(super) fn stands_at(root: &OwnedFd, path: &std::path::Path) -> bool {
+pub(super) fn is_placeholder_at(root: &OwnedFd, path: &std::path::Path) -> bool {
     let stat = rustix::fs::statat(root, path, AtFlags::SYMLINK_NOFOLLOW);
     stat.is_ok_and(|stat| is_placeholder(&stat))
 }

@@ -145,7 +145,7 @@ impl Resolve for CheckedResolver {
                 }
             }
             match (allowed.is_empty(), refused) {
-                (true, Some(why)) => Err(AddressesRefused(why).into()),
+                (true, Some(why)) => Err(AddressRefusal(why).into()),
                 _ => Ok(Box::new(allowed.into_iter()) as Addrs),
             }
         })
@@ -153,15 +153,15 @@ impl Resolve for CheckedResolver {
 }
 
 #[derive(Debug)]
-struct AddressesRefused(String);
+struct AddressRefusal(String);
 
-impl std::fmt::Display for AddressesRefused {
+impl std::fmt::Display for AddressRefusal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl std::error::Error for AddressesRefused {}
+impl std::error::Error for AddressRefusal {}
 
 fn find_redirect_target(response: &Response, url: &Url) -> Result<Option<Url>, String> {
     if !matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308) {

@@ -54,7 +54,8 @@ impl PromptHandler {
         for (hook, number) in reloader.hooks.list().iter().zip(1_usize..) {
             let (state, other_state) = if hook.is_enabled { ("on", "off") } else { ("off", "on") };
             let matcher = if hook.matcher.is_empty() { "*" } else { &hook.matcher };
-            let label = format!("{} {matcher}  {} {}", hook.event.name(), hook.kind, hook.name);
+            let label =
+                format!("{} {matcher}  {} {}", hook.event.name(), hook.kind.name(), hook.name);
             let (managed, value) = match is_managed(&reloader.layers, hook) {
                 true => (", managed", String::new()),
                 false => ("", format!("/hooks {other_state} {number}")),
