@@ -1,5 +1,5 @@
-//! What every HTTP client of ours has in common: certificates that the user trusts besides those of the
-//! system, no redirects unless asked for, and a limit on connecting that a stop of this process does not use up.
+//! Shared by all HTTP clients: the user's additional certificates, no redirects by default, and a
+//! connect timeout that does not count time while this process was stopped.
 
 use std::error::Error;
 use std::io;
@@ -17,13 +17,13 @@ use tower_service::Service;
 
 use crate::running_time::timeout;
 
-/// Set once for the process, because every client needs them and none can be made without.
+/// Global, because every client in the process must trust them.
 static EXTRA_CERTIFICATES: OnceLock<Vec<Certificate>> = OnceLock::new();
 
-/// From now on these certificates are trusted as well. The first call counts.
+/// Trusts these certificates as well. Only the first call has an effect.
 ///
 /// # Errors
-/// What is wrong with them.
+/// What is wrong with the certificates.
 pub fn trust_certificates(pem: &[u8]) -> Result<(), String> {
     let certificates = Certificate::from_pem_bundle(pem).map_err(|error| error.to_string())?;
     if certificates.is_empty() {
@@ -33,13 +33,13 @@ pub fn trust_certificates(pem: &[u8]) -> Result<(), String> {
     Ok(())
 }
 
-/// The beginning of a client for one server: no redirects, no referrer, no proxy to this machine. It speaks TLS if
-/// the address does, and loads certificates, which takes milliseconds, only then.
+/// A client builder for one server: no redirects, no referrer, no proxy for local addresses. Loads
+/// certificates, which takes milliseconds, only for an `https` address.
 pub fn client_builder_for(url: &Url) -> ClientBuilder {
     install_crypto_provider();
     let mut builder = Client::builder().redirect(Policy::none()).referer(false);
     if is_loopback(url) {
-        // A proxy meant for the world would not find this machine, or the wrong one.
+        // A configured proxy could not reach this machine, or would reach its own loopback.
         builder = builder.no_proxy();
     }
     if url.scheme() == "https" {
@@ -51,9 +51,9 @@ pub fn client_builder_for(url: &Url) -> ClientBuilder {
     builder.tls_backend_preconfigured(no_roots)
 }
 
-/// Chooses what TLS computes with, once per process.
+/// Selects the cryptography for TLS, once per process.
 pub fn install_crypto_provider() {
-    // Fails if an embedding program has chosen before; then its choice is used.
+    // Fails if the embedding program has already selected one, which is then used.
     let _ = rustls::crypto::ring::default_provider().install_default();
 }
 
@@ -64,13 +64,13 @@ pub fn is_loopback(url: &Url) -> bool {
     host == "localhost" || address.is_ok_and(|address| address.is_loopback())
 }
 
-/// Lets a client trust what the system and the user trust. For clients that speak TLS.
+/// Trusts the certificates of the system and of the user. Only for clients that use TLS.
 pub fn with_trusted_certificates(builder: ClientBuilder) -> ClientBuilder {
     let extra = EXTRA_CERTIFICATES.get().map(Vec::as_slice).unwrap_or_default();
     builder.tls_certs_merge(extra.iter().cloned())
 }
 
-/// Gives connecting, TLS included, so much running time.
+/// Sets the timeout for connecting, TLS included.
 pub fn with_connect_limit(builder: ClientBuilder, limit: Duration) -> ClientBuilder {
     builder.connector_layer(ConnectLimitLayer(limit))
 }
