@@ -1,5 +1,4 @@
-//! From JSON as written to JSON that fits the types: what does not fit is cut out, entry by entry, and
-//! reported.
+//! Makes JSON fit the types: removes invalid entries one by one, and reports them.
 
 use serde_json::{Map, Value, json};
 
@@ -8,7 +7,7 @@ use crate::settings::SettingsFile;
 use crate::settings_key;
 use crate::settings_problem::ProblemSeverity;
 
-/// Something that was cut, by its JSON pointer.
+/// A removed entry, by its JSON pointer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PrunedEntry {
     pub(crate) pointer: String,
@@ -60,7 +59,7 @@ fn drop_unknown_keys(
 
 type ValueCheck<'a> = &'a dyn Fn(&Value) -> Result<(), serde_json::Error>;
 
-/// The value without the entries that do not fit. Entries of objects and lists are tried one by one.
+/// The value without invalid entries. Each entry of objects and lists is tried.
 fn drop_unfitting(
     value: Value,
     fits: ValueCheck<'_>,
@@ -106,7 +105,7 @@ fn drop_unfitting(
     }
 }
 
-/// What does not fit, in the words of JSON and not in those of our types.
+/// Describes the error in terms of JSON instead of our types.
 fn reword_serde_error(why: &str) -> String {
     let Some((found, wanted)) = why.split_once(", expected ") else { return why.to_owned() };
     let wanted = match wanted {
@@ -121,13 +120,13 @@ fn reword_serde_error(why: &str) -> String {
     format!("{found}, expected {wanted}")
 }
 
-/// A pointer as people write it.
+/// A JSON pointer in dotted notation.
 pub(crate) fn to_dotted_key(pointer: &str) -> String {
     let steps = pointer.split('/').skip(1).map(|step| step.replace("~1", "/").replace("~0", "~"));
     steps.collect::<Vec<_>>().join(".")
 }
 
-/// A known key that differs only in case, by one letter, or by two that are swapped.
+/// A known key that differs only in case, by one letter, or by two swapped ones.
 fn find_nearest_key<'a>(name: &str, known: &'a [String]) -> Option<&'a String> {
     let plain = |text: &str| -> String {
         text.chars().filter(|c| c.is_alphanumeric()).map(|c| c.to_ascii_lowercase()).collect()
