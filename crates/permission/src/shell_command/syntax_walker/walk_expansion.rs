@@ -1,14 +1,14 @@
-//! `${…}`, `$(…)` and `<(…)`: what they run.
+//! `${…}`, `$(…)` and `<(…)`: the commands they run.
 //!
 //! An expansion may transform a variable's text in many ways, and some evaluate it. Only those that
-//! merely cut, replace or default are taken.
+//! cut, replace or default are accepted.
 
 use tree_sitter::Node;
 
 use super::{SyntaxWalker, children, named_children};
 use crate::shell_command::parsed_script::PossibleDirectories;
 
-/// Transformations of a variable that show it in another way and evaluate nothing.
+/// Transformations that only show a variable in another form.
 const SHOWN: &[&str] = &["@Q}", "@U}", "@u}", "@L}", "@a}", "@E}", "@K}", "@k}"];
 
 impl<'t> SyntaxWalker<'t, '_> {
@@ -62,7 +62,7 @@ impl<'t> SyntaxWalker<'t, '_> {
         self.descend(node, |walk| walk.collect_units(node, is_quoted, &mut Vec::new()));
     }
 
-    /// Text that is matched and never evaluated.
+    /// Text that is matched but never evaluated.
     pub(super) fn check_inert(&mut self, node: Node<'t>) {
         let text = self.source(node);
         let is_anchor = |rest: &str| rest.is_empty() || rest.starts_with([')', '|']);
@@ -77,7 +77,7 @@ impl<'t> SyntaxWalker<'t, '_> {
         }
     }
 
-    /// `$(…)`, back-quotes and `<(…)`: a shell of its own.
+    /// `$(…)`, backquotes and `<(…)`: a subshell.
     pub(super) fn walk_substitution(&mut self, node: Node<'t>) {
         let source = self.source(node);
         if source.trim_start().starts_with('`') && source.contains('\\') {
