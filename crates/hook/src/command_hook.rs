@@ -113,8 +113,8 @@ fn build_raw_output(end: OneShotResult) -> RawHookOutput {
             "wrote {} bytes, more than the {OUTPUT_BYTES_MAX} that are read",
             stdout.total
         )),
-        Err(_) => Some("wrote something that is no text".to_owned()),
-        Ok(text) if text.contains('\0') => Some("wrote something that is no text".to_owned()),
+        Err(_) => Some("wrote output that is not text".to_owned()),
+        Ok(text) if text.contains('\0') => Some("wrote output that is not text".to_owned()),
         Ok(_) => None,
     };
     let end = match (cause, code) {

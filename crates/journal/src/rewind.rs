@@ -85,7 +85,7 @@ pub(crate) fn begin_rewound_segment(
         segment::find_later_segments(&RealDisk, journal).last().map_or(1, |(last, _)| *last) + 1;
     let path = segment::segment_path(journal, segment);
     if segment > segment::SEGMENTS_MAX {
-        let words = "the session went back too often; go on in a copy: --fork-session";
+        let words = "the session was rewound too often; continue in a copy: --fork-session";
         return Err(JournalError::disk_error(&path, "begun")(std::io::Error::other(words)));
     }
     // Must come first: if it came last and failed, later changes would be mistaken for earlier

@@ -158,7 +158,10 @@ pub(crate) fn describe_unhidden_line() -> String {
 }
 
 pub(crate) fn describe_unheld_part(part: &str) -> String {
-    format!("`{}` cannot be held to reading on this line; run it alone", truncate_text(part))
+    format!(
+        "`{}` cannot be confined to reading in this command line; run it alone",
+        truncate_text(part)
+    )
 }
 
 pub(crate) fn describe_uncovered_part(part: &str, why: &str) -> String {

@@ -88,7 +88,7 @@ impl ToolSessionContext {
         if let Some(cell) = &self.processes.cell {
             let moved = cell.for_directories(&directories);
             subagent.processes.cell =
-                Some(moved.ok_or("Commands cannot be held to another place.")?);
+                Some(moved.ok_or("Commands cannot be confined to other directories.")?);
         }
         subagent.shell = ShellState::new(cwd.clone());
         subagent.files = self.files.for_subagent_in(cwd, directories);

@@ -133,7 +133,7 @@ fn create_worktree(directory: &Path, path: PathBuf) -> Result<Worktree, String> 
         made.map_err(|error| format!("`{}` cannot be made: {error}.", folder.display()))?;
     }
     let Some(place) = path.to_str() else {
-        return Err(format!("`{}` is no name that can be given to git.", path.display()));
+        return Err(format!("The path `{}` cannot be passed to git.", path.display()));
     };
     // No checkout yet: which filters apply may depend on the location.
     let add = ["add", "--quiet", "--no-checkout", "--detach", place, &base];

@@ -191,7 +191,7 @@ fn build_answer_side<'a>(
                 UnpairedPart::Call { call, input: wrap_invalid_arguments(call), model }
             }
             ContentBlock::ToolResult(_) | ContentBlock::Media(_) => {
-                let line = "a piece of the user's side inside an answer was left out";
+                let line = "a part of a user message inside an answer was left out";
                 notes.add(NormalizationStep::Shape, at, line);
                 continue;
             }

@@ -121,7 +121,7 @@ fn describe_end(words: &str, answer: &str, kept: Option<&str>) -> String {
         said.push_str(&format!(" {more}."));
     }
     if !answer.is_empty() {
-        said.push_str(&format!(" The last it said:\n{answer}"));
+        said.push_str(&format!(" Its last message:\n{answer}"));
     }
     said
 }

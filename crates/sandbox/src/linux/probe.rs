@@ -184,9 +184,9 @@ pub(super) fn render_report(
                 );
             }
             lines.push(
-                "Protected files are put back after the command, not held while it runs. No \
-                 sockets at all. Modes, owners and times cannot be changed unless the plan gives \
-                 leave."
+                "Protected files are restored after the command, not protected while it runs. No \
+                 sockets at all. Modes, owners and times cannot be changed unless the plan \
+                 allows it."
                     .into(),
             );
             lines.push(

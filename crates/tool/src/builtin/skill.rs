@@ -136,7 +136,7 @@ fn explain_unknown_skill(wanted: &str, known: &[SkillDefinition]) -> String {
         known.iter().map(|found| found.name.as_str()).take(NAMES_SHOWN_MAX).collect();
     let wanted: String = wanted.chars().take(NAME_CHARS_SHOWN_MAX).collect();
     match names.is_empty() {
-        true => format!("There is no skill `{wanted}`, nor any other."),
+        true => format!("There is no skill `{wanted}`. There are no skills at all."),
         false => format!("There is no skill `{wanted}`. There are: {}.", names.join(", ")),
     }
 }

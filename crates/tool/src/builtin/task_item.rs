@@ -23,7 +23,7 @@ pub(super) const EXCLUSIVE_PURE: ToolInspection = ToolInspection {
 /// Parses the number, with or without `#`.
 pub(super) fn parse_task_number(field: &'static str, text: &str) -> Result<u64, InputError> {
     let digits = text.trim().trim_start_matches('#');
-    digits.parse().map_err(|_| InputError::field(field, format!("`{text}` is no number of a task")))
+    digits.parse().map_err(|_| InputError::field(field, format!("`{text}` is not a task number")))
 }
 
 pub(super) fn explain_unknown_task(number: u64) -> String {

@@ -39,7 +39,9 @@ pub(crate) async fn hold_programs(
     let Some(cell) = processes.cell.as_ref().filter(|_| is_free && !starts.is_empty()) else {
         return Ok(None);
     };
-    let broken = |error: std::io::Error| format!("Programs of the line cannot be held: {error}.");
+    let broken = |error: std::io::Error| {
+        format!("The programs of this command line cannot be confined: {error}.")
+    };
     let directory = PrivateDirectory::create(processes).map_err(broken)?;
     let temporary = directory.path().join("tmp");
     std::fs::create_dir(&temporary).map_err(broken)?;
@@ -50,7 +52,8 @@ pub(crate) async fn hold_programs(
         let held_git = Arc::clone(&processes.held_git);
         let standing = standing.to_owned();
         let found = tokio::task::spawn_blocking(move || held_git.neutralize(&standing)).await;
-        let found = found.map_err(|_| "What git would run here is not known.".to_owned())?;
+        let found =
+            found.map_err(|_| "It is unknown which programs git would run here.".to_owned())?;
         if let Some(why) = found.obstacle {
             return Err(format!(
                 "{why} Git does not run so without the user's yes. {}",
@@ -75,10 +78,11 @@ pub(crate) async fn hold_programs(
         set: &set,
         unset: &unset,
     })?;
-    let prefix = quote_words(&words)
-        .ok_or("Programs of the line cannot be held: our own path cannot be written in a line.")?;
+    let prefix = quote_words(&words).ok_or(
+        "The programs of this command line cannot be confined: our own path cannot be quoted.",
+    )?;
     let text = insert_before(command, starts, &prefix)
-        .ok_or("Programs of the line cannot be held: they are not where they were judged to be.")?;
+        .ok_or("The programs of this command line cannot be confined: the line has changed.")?;
     Ok(Some(HeldProgramsLine { text, directory: Arc::new(directory) }))
 }
 

@@ -81,7 +81,7 @@ pub trait ProcessLauncher: fmt::Debug + Send + Sync {
     /// Why programs cannot be confined, as a message for the model. The command line must not run
     /// then.
     fn hold_programs(&self, _programs: &HeldProgramsRequest<'_>) -> Result<Vec<OsString>, String> {
-        Err("programs of a line cannot be held one by one here".to_owned())
+        Err("programs of a command line cannot be confined one by one here".to_owned())
     }
 
     /// Reports that a tool of ours created this file, so that it is not attributed to running

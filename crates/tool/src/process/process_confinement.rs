@@ -72,7 +72,8 @@ impl ProcessConfinement {
         let held_git = Arc::clone(&context.processes.held_git);
         let directory = directory.to_owned();
         let found = tokio::task::spawn_blocking(move || held_git.neutralize(&directory)).await;
-        let found = found.map_err(|_| "What git would run here is not known.".to_owned())?;
+        let found =
+            found.map_err(|_| "It is unknown which programs git would run here.".to_owned())?;
         if let Some(why) = found.obstacle.filter(|_| is_judged) {
             let advice = match context.processes.cell {
                 Some(_) => super::ASK_TO_RUN_UNCONFINED,
@@ -141,7 +142,7 @@ pub(crate) fn find_hidden_files(context: &ToolSessionContext) -> Result<Vec<Path
             if seen > ENTRIES_MAX {
                 return Err(format!(
                     "A deny rule hides files, and the working directories hold more than \
-                     {ENTRIES_MAX} files to look through, so the command cannot be held. {}",
+                     {ENTRIES_MAX} files to look through, so the command cannot be confined. {}",
                     super::ASK_TO_RUN_UNCONFINED
                 ));
             }

@@ -48,7 +48,7 @@ impl SyntaxWalker<'_, '_> {
             let gap = self.text.get(last_end..child.start_byte()).unwrap_or_default();
             let is_broken = gap.replace("\\\n", "").contains('\n');
             if is_broken && (every || is_operator(&child)) && child.kind() != "heredoc_body" {
-                self.add_doubt("a command that goes on behind the end of its line", child);
+                self.add_doubt("a command that continues after the end of its line", child);
             }
             last_end = child.end_byte();
         }
@@ -67,7 +67,7 @@ impl SyntaxWalker<'_, '_> {
             || matches!(node.kind(), "heredoc_body" | "heredoc_content" | "heredoc_end")
             || is_inside_quotes(&mut above);
         if node.kind() == "comment" && !self.begins_word(node.start_byte()) {
-            self.add_doubt("a comment that is none to bash", node);
+            self.add_doubt("a comment that is not one to bash", node);
         }
         let behind = self.text.get(node.end_byte()..).unwrap_or_default();
         if matches!(node.kind(), "<" | ">") && behind.starts_with('(') {

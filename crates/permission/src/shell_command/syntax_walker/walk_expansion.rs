@@ -27,7 +27,7 @@ impl<'t> SyntaxWalker<'t, '_> {
                 "regex" => self.check_inert(child),
                 "word" if is_range(&operators) => self.check_number(child),
                 "raw_string" | "ansi_c_string" if is_quoted => {
-                    self.add_doubt("quotes that are none inside of double quotes", child);
+                    self.add_doubt("quotes that have no effect inside double quotes", child);
                 }
                 "word" => self.check_inert(child),
                 "concatenation" => {
@@ -57,7 +57,7 @@ impl<'t> SyntaxWalker<'t, '_> {
     fn walk_expansion_operand(&mut self, node: Node<'t>, is_quoted: bool) {
         let is_raw = matches!(node.kind(), "raw_string" | "ansi_c_string");
         if is_raw && is_quoted {
-            return self.add_doubt("quotes that are none inside of double quotes", node);
+            return self.add_doubt("quotes that have no effect inside double quotes", node);
         }
         self.descend(node, |walk| walk.collect_units(node, is_quoted, &mut Vec::new()));
     }

@@ -41,7 +41,7 @@ impl<'t> SyntaxWalker<'t, '_> {
             }
         }
         if !part.words.is_empty() {
-            self.add_doubt("a word behind a redirect of several commands", node);
+            self.add_doubt("a word after a redirect of several commands", node);
             part.words.clear();
         }
         if !part.redirects.is_empty() || body.is_none() {
@@ -199,7 +199,10 @@ impl<'t> SyntaxWalker<'t, '_> {
                     self.walk_statement(piece, directories.clone());
                 }
                 if self.may_have_moved {
-                    self.add_doubt("a move behind a document's mark", child);
+                    self.add_doubt(
+                        "a change of directory after a here-document's delimiter",
+                        child,
+                    );
                 }
                 self.may_have_moved |= has_moved;
             } else if has_field("right") && operator == Some("&&") {
@@ -215,7 +218,7 @@ impl<'t> SyntaxWalker<'t, '_> {
                     on_failure: right.on_failure,
                 };
             } else {
-                self.add_doubt("something behind a document's mark", child);
+                self.add_doubt("text after a here-document's delimiter", child);
                 self.walk_statement(child, PossibleDirectories::Unknown);
             }
         }
