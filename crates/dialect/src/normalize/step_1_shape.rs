@@ -112,7 +112,8 @@ fn order_messages(request: &ModelRequest, from: usize) -> Vec<(usize, &Message)>
     ordered
 }
 
-/// Attachments keep their own order, and never pass what a whole conversation stands on.
+/// Attachments keep their order, and never move before a message on which the whole conversation
+/// depends.
 fn stops_attachments(message: &Message) -> bool {
     message.role == Role::Assistant
         || message.tool_results().next().is_some()
