@@ -1,4 +1,4 @@
-//! The headless protocol that agent SDKs speak: one JSON object a line, both ways.
+//! The headless protocol of agent SDKs: one JSON object per line, in both directions.
 //!
 //! The event loop is one task that receives everything (lines, notices, requests, signals, timers) and
 //! never waits for any one of them, so it answers a client in the middle of a run and before the first
@@ -119,7 +119,7 @@ pub async fn run(mut args: RunOptions, mut signals: SignalListener) -> Result<Ex
     }
     let lines = match &first_prompt {
         None => stdin_lines.unwrap_or_else(input_reader::spawn_stdin_reader),
-        // An interrupted run goes on before the client's first prompt.
+        // An interrupted run continues before the client's first prompt.
         Some(command) if is_stream_in => {
             let prompt = Box::new(build_replayed_prompt(command));
             early_line.get_or_insert(InputLine::Frame(IncomingFrame::User(prompt)));

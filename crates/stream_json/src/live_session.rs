@@ -1,4 +1,4 @@
-//! A session that runs: everything that is dropped when a conversation begins anew.
+//! A running session: everything that is replaced when a new conversation starts.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -95,7 +95,7 @@ pub(crate) struct SettingsInForce {
 struct SessionSetup {
     settings: SessionSettingsView,
     description: SessionDescription,
-    /// `None` if there are no subagents at all.
+    /// `None` if sub-agents are disabled.
     agents: Option<Vec<AgentDefinition>>,
     betas: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! An answer under way, piece by piece in the words of the messages wire, whatever wire it came over.
+//! The deltas of an answer, in terms of the messages wire, whatever wire was used.
 //!
 //! A new attempt simply begins a new message: there is no word for taking one back, and the finished
 //! frames, which follow, are what counts. Some wires finish their blocks only at the end of the answer:

@@ -13,7 +13,7 @@ use crate::frame::{
 use crate::usage_totals::UsageTotals;
 use windlass_assembly::report::session_report::SessionReport;
 
-/// What is known of a prompt besides how its run ended.
+/// What is known of a prompt, except how its run ended.
 #[derive(Debug)]
 pub(crate) struct PromptTurn {
     pub started_at: Instant,

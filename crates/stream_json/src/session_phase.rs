@@ -24,7 +24,7 @@ pub(crate) enum SessionPhase {
 
 pub(crate) enum SessionEvent {
     ClientServersReady,
-    /// `None` when the session is gone.
+    /// `None` when the session has closed.
     Notice(Option<Notice>),
 }
 

@@ -40,7 +40,7 @@ struct TrackedAgent {
     began: Instant,
     tool_uses: u64,
     tokens: u64,
-    /// Its call was answered, and it goes on.
+    /// Its call was answered, but it is still running.
     is_in_background: bool,
     frame_builder: NoticeFrameBuilder,
 }

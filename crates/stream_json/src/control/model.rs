@@ -47,7 +47,8 @@ fn apply_switch(
     Ok(json!({}))
 }
 
-/// `set_max_thinking_tokens`. None is none; models that decide by themselves how much is right do so.
+/// `set_max_thinking_tokens`. Null removes the limit; models that choose their own amount then do
+/// so.
 pub(super) fn set_thinking(
     event_loop: &mut EventLoop,
     hides_thinking: Option<bool>,

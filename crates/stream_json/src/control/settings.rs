@@ -138,7 +138,7 @@ fn replace_policy_rules(policy: &mut Policy, old: &Policy, new: &Policy) {
     }
 }
 
-/// `update_settings`: written down for later sessions; this one goes on as it is.
+/// `update_settings`: saves settings for later sessions; this one does not change.
 pub(super) fn update_settings(
     event_loop: &EventLoop,
     update: &SettingsUpdate,

@@ -53,7 +53,7 @@ impl ClientOutput {
         let line = CommandError::failure(format!(
             "line {number} of standard input is left out: {problem}; write one JSON object a line"
         ));
-        // Without a reader the protocol goes on.
+        // If standard error is not read, the protocol continues.
         let _ = self.error_lines.write(format!("{line}\n"));
     }
 

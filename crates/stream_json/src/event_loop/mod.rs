@@ -1,4 +1,4 @@
-//! The one task that receives everything and blocks on nothing.
+//! The one task that receives all events and never blocks.
 //!
 //! Reading order: this file (the events), `prompt_queue` (a prompt begins), `notices` (a run goes on and
 //! ends), `prompt_result` (how a prompt ends), `background_wakeup` (tasks in the background),
@@ -293,7 +293,7 @@ impl EventLoop {
         self.start_background_deadline();
     }
 
-    /// If no prompt is to come, agents in the background are waited for so long from here.
+    /// After the end of input, starts the timeout for background agents.
     fn start_background_deadline(&mut self) {
         if self.input.expects_no_prompts() {
             self.deferred_call.on_no_more_prompts();

@@ -24,7 +24,7 @@ impl EventLoop {
         }
         let Some(printer) = &mut self.output.printer else {
             for warning in warnings {
-                // Without a reader the protocol goes on.
+                // If standard error is not read, the protocol continues.
                 let line = format!("windlass: {}\n", to_single_line(warning));
                 let _ = self.output.error_lines.write(line);
             }
@@ -34,7 +34,7 @@ impl EventLoop {
         notes.iter().for_each(|note| printer.progress.log(ProgressLevel::Verbose, note));
     }
 
-    /// What became of old sessions, for users who want to know everything.
+    /// Reports the cleanup of old sessions, in verbose mode.
     pub(super) async fn report_cleanup(&mut self) {
         let cleanup = self.session.live_mut().and_then(|live| live.files.cleanup.take());
         let Some(cleanup) = cleanup.filter(|_| self.args.verbose) else { return };
