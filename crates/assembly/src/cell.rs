@@ -1,4 +1,4 @@
-//! The cell: commands that run unasked, held by the kernel to what they were judged to do.
+//! The cell: confines commands that run without a question to what they were judged to do.
 //!
 //! Always on where the machine can do it, and no setting turns it off: a command that needs more is
 //! asked about. Where it cannot be had, the policy is told, and less runs unasked.
@@ -45,7 +45,7 @@ pub(crate) fn hold_unasked_commands(tool_context: &mut ToolSessionContext, polic
     };
 }
 
-/// Files that tools of ours do not read by a second name.
+/// Files that our tools must not read through another hard link.
 fn list_secrets(policy: &Policy, cwd: &Path) -> Vec<PathBuf> {
     let home = std::env::home_dir();
     let mut secrets = list_denied_paths(&policy.rules, cwd, home.as_deref());

@@ -77,7 +77,7 @@ impl<'a, L: EnvLookup> EnvironmentOverrides<'a, L> {
         timeouts
     }
 
-    /// Certificates to trust besides those of the system.
+    /// Trusts additional certificates.
     pub(crate) fn trust_certificates(&mut self) {
         let Some(path) = environment::read_variable(self.lookup, EXTRA_CERTIFICATES).ok().flatten()
         else {
@@ -95,7 +95,7 @@ impl<'a, L: EnvLookup> EnvironmentOverrides<'a, L> {
         }
     }
 
-    /// A switch that nothing comes of is named, so that nobody relies on it.
+    /// Warns about variables without effect, so that users do not rely on them.
     pub(crate) fn warn_of_unsupported(&mut self) {
         for (name, advice) in UNSUPPORTED_SWITCHES {
             if environment::is_switched_on(self.lookup, name) {
@@ -144,6 +144,6 @@ const UNSUPPORTED_SWITCHES: &[(&str, &str)] = &[
     ("CLAUDE_CODE_USE_VERTEX", CLOUD_ADVICE),
     ("CLAUDE_CODE_USE_FOUNDRY", CLOUD_ADVICE),
 ];
-/// Tokens that must be left besides an answer.
+/// The minimal window that must be left besides the answer.
 const WINDOW_MIN: u64 = 8_000;
 const TIMEOUT_MAX: Duration = Duration::from_secs(24 * 60 * 60);

@@ -65,7 +65,7 @@ pub struct PermissionOptions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SandboxUse {
     Off,
-    /// Where a sandbox can be had.
+    /// Use a sandbox if one is available.
     Auto,
     /// Always; without a sandbox nothing runs.
     Required,
@@ -101,7 +101,7 @@ pub struct McpOptions {
     pub strict_mcp_config: bool,
 }
 
-/// What client programs ask for besides.
+/// Options of client programs.
 #[derive(Clone, Debug, Default)]
 pub struct HeadlessOptions {
     pub stream: StreamOptions,
@@ -120,7 +120,7 @@ pub struct HeadlessOptions {
     pub plugin_dir_no_mcp: Vec<PathBuf>,
     pub debug: Option<Option<String>>,
     pub debug_file: Option<PathBuf>,
-    /// A person sits in front of it. No flag says so: a terminal does.
+    /// A user is present. Not a flag: it depends on the terminal.
     pub is_attended: bool,
 }
 

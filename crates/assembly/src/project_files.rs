@@ -165,6 +165,6 @@ impl ProjectFiles {
     }
 }
 
-/// Memory files of the directories besides are read too.
+/// Enables memory files of additional directories.
 const MORE_MEMORY_VARIABLE: &str = "CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD";
 const INSTRUCTIONS_MAX: usize = 256 * 1024;

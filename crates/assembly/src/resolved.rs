@@ -34,7 +34,7 @@ pub(crate) struct ResolvedOptions {
     pub(crate) model_chain: ModelChain,
     /// With the policy of the flags and the settings.
     pub(crate) engine_settings: Settings,
-    /// Working directories besides `cwd`.
+    /// Additional working directories.
     pub(crate) directories: Vec<PathBuf>,
     /// How long a model server may keep us waiting.
     pub(crate) timeouts: ModelTimeouts,

@@ -30,7 +30,7 @@ pub struct RetryCutoff {
 #[derive(Debug)]
 pub enum RetryCutoffReason {
     NothingListening(io::Error),
-    /// What listens there is no model server.
+    /// The address responds, but is not a model server.
     UnusableServer(ModelFailure),
 }
 
@@ -65,7 +65,7 @@ impl RetryCutoff {
         }
         let Notice::RetryScheduled { failure, .. } = notice else { return None };
         if self.has_answered {
-            // It is a model server, whatever a proxy says in its place now.
+            // It has responded as a model server before, so the error comes from a proxy.
             return None;
         }
         if is_html_page(failure) {

@@ -18,9 +18,9 @@ use windlass_provider::config::Config;
 pub(crate) struct ToolContextRequest<'a> {
     pub(crate) cwd: &'a Path,
     pub(crate) journal: Option<&'a Path>,
-    /// Where long outputs of sessions this one goes on from lie.
+    /// The directories with long outputs of the sessions this one continues.
     pub(crate) inherited_spills: Vec<PathBuf>,
-    /// Working directories besides `cwd`.
+    /// Additional working directories.
     pub(crate) directories: Vec<PathBuf>,
     pub(crate) policy: Policy,
     pub(crate) permission: &'a PermissionOptions,
@@ -49,7 +49,7 @@ impl ToolContextRequest<'_> {
                 (scratch.clone(), Some(scratch))
             }
         };
-        // The model is told to read long outputs back from there.
+        // The model reads spilled output from there.
         policy.rules.allow.push(build_read_rule(&spill_directory));
         policy.rules.allow.extend(inherited_spills.iter().map(|spill| build_read_rule(spill)));
         let mut tool_context = ToolSessionContext::new(cwd, spill_directory);
@@ -100,7 +100,7 @@ fn apply_command_limits(tool_context: &mut ToolSessionContext) {
         shown.unwrap_or(limits.output_inline_bytes_max).min(OUTPUT_CHARS_MAX);
 }
 
-/// Which bash runs commands, and which program of the user's runs that, as the environment says.
+/// Sets the bash that runs commands, and the user's program that wraps it, from the environment.
 fn apply_shell_choice(tool_context: &mut ToolSessionContext) {
     let processes = &mut tool_context.processes;
     let given = |wanted: &str| {

@@ -87,7 +87,7 @@ impl RequestedTools {
     }
 }
 
-/// The names wanted; `default` stands for all.
+/// The requested names; `default` means all.
 fn parse_requested_tools(
     requested: &[String],
     registry: &ToolRegistry,

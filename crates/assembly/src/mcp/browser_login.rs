@@ -1,4 +1,4 @@
-//! `windlass mcp login`: the user goes to a page in a browser and comes back to a port of ours.
+//! `windlass mcp login`: the user logs in with a browser, which is redirected to a local port.
 
 use std::path::Path;
 use std::time::Duration;

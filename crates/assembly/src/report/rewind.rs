@@ -75,8 +75,7 @@ pub fn undo_rewind(
     Ok((text, json!({ "undo": true, "dry_run": wanted.options.dry_run, "files": objects })))
 }
 
-/// The same in a session that is open: what is going on there is ended, and it goes on from before
-/// the prompt.
+/// The same in an open session: ends the current run, and continues from before the prompt.
 pub async fn rewind_open_session(
     session: &Session,
     journal: &Path,

@@ -53,7 +53,7 @@ impl SessionCleanup {
         RunningCleanup { lines }
     }
 
-    /// Returns what was done, in words for people.
+    /// Returns messages about what was done.
     fn run(&self) -> Vec<String> {
         let mark = self.catalogue.root().join("swept");
         if file_age(&mark).is_some_and(|age| age < DAY) {
@@ -187,7 +187,7 @@ pub(super) fn mark_used(journal: &Path) {
     }
 }
 
-/// Removes the transcript that was written for other programs. Best effort: the session itself is gone.
+/// Removes the transcript for other programs. Best effort: the session itself is deleted already.
 pub fn remove_transcript(path: &Path) {
     let _ = std::fs::remove_file(path);
     let _ = std::fs::remove_dir_all(path.with_extension(""));

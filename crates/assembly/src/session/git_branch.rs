@@ -1,5 +1,5 @@
-//! Which branch a project is on, read off its files. No program is started for it, and a repository
-//! that is not understood has none.
+//! Reads a project's branch from its git files. Starts no program; an unusual repository has no
+//! branch.
 
 use std::path::{Path, PathBuf};
 

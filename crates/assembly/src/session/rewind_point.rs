@@ -113,8 +113,8 @@ pub(super) fn find_last_record(
     Ok(until)
 }
 
-/// Is what a conversation forgets behind this message what it is meant to forget? The same for one
-/// that is there as a transcript alone.
+/// Are the messages dropped after this one those that the user meant? Also for a session that only
+/// has a transcript.
 pub(super) fn check_dropped_import(
     whole: &ImportedConversation,
     last: &str,

@@ -44,7 +44,7 @@ fn read_own_requests(journal: &Path) -> Result<Vec<BilledRequest>, JournalError>
     Ok(rows)
 }
 
-/// The journals of a session's agents and of theirs.
+/// The journals of a session's agents, and of their agents.
 fn find_agent_journals(journal: &Path, depth: u8) -> Vec<PathBuf> {
     let Some(depth) = depth.checked_sub(1) else {
         return Vec::new();
@@ -55,7 +55,7 @@ fn find_agent_journals(journal: &Path, depth: u8) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for path in entries.flatten().map(|entry| entry.path()) {
         let is_journal = path.extension().is_some_and(|extension| extension == "jsonl");
-        // A later file of a journal has one more dot: its first one stands for it.
+        // Later files of a journal have one more dot; the journal is counted by its first one.
         let is_first = path.file_stem().is_some_and(|stem| !stem.to_string_lossy().contains('.'));
         if is_journal && is_first {
             found.extend(find_agent_journals(&path, depth));

@@ -194,5 +194,5 @@ fn read_compaction_percent(lookup: &impl EnvLookup) -> u64 {
     percent.filter(|percent| (1..=100).contains(percent)).unwrap_or(100)
 }
 
-/// Tokens that must be left besides an answer.
+/// The minimal window that must be left besides the answer.
 const WINDOW_MIN: u64 = 8_000;

@@ -1,4 +1,5 @@
-//! Prompts that are for us and not for the model: `/name` and perhaps more words. One file each.
+//! Slash commands, `/name` with arguments, which are handled here and not by the model. One file
+//! each.
 //!
 //! A prompt is a command only if its first word is the name of one, with the slash; everything else
 //! goes to the model untouched, also what merely begins with a path.
@@ -92,7 +93,7 @@ impl SlashCommand {
     }
 }
 
-/// Who reads prompts and shows what comes of them.
+/// The front end that reads prompts and shows results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrontEnd {
     /// A user at a terminal.
