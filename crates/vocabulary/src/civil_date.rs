@@ -1,5 +1,5 @@
-//! Dates of the calendar, in UTC, from 1970 on. There is no clock here and no time zone; why this is
-//! not a library is in `docs/decisions/0055-one-calendar-of-our-own.md`.
+//! Calendar dates in UTC, from 1970 on. Has no clock and no time zones;
+//! `docs/decisions/0055-one-calendar-of-our-own.md` explains why this is not a library.
 
 use alloc::format;
 use alloc::string::String;
@@ -12,7 +12,7 @@ pub struct CivilDate {
     pub year: u64,
     /// From 1 to 12.
     pub month: u64,
-    /// From 1. A day that its month does not have stands for one of the next month.
+    /// Counted from 1. A day after the end of its month means one of the next month.
     pub day: u64,
 }
 

@@ -74,7 +74,7 @@ pub struct ProviderBlock {
     pub wire: WireFormat,
     /// The provider's own type name.
     pub kind: Arc<str>,
-    /// It holds nothing but reasoning, and alone is no answer.
+    /// It contains only reasoning, which alone is not an answer.
     #[serde(default)]
     pub is_reasoning: bool,
     /// The block, verbatim.

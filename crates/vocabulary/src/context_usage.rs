@@ -54,7 +54,7 @@ pub enum ContextComponent {
     Pins,
     /// Summaries of what was compacted.
     Summaries,
-    /// What was asked, and other words of the user's side.
+    /// Prompts and other user messages.
     Requests,
     /// What the model wrote, its calls included.
     Answers,
@@ -80,7 +80,7 @@ pub struct ContextLoss {
     pub level: u8,
     /// Estimate of what that freed.
     pub freed: Tokens,
-    /// What was dropped, in words.
+    /// Describes what was dropped.
     pub what: Vec<String>,
     /// The newest message at that time.
     pub at: MessageId,

@@ -110,10 +110,10 @@ pub enum HookVerdict {
     Pass,
     /// Run the tool without asking. Never lifts a deny rule.
     Allow,
-    /// Ask first, whatever the rules say.
+    /// Ask first, even if the rules allow it.
     Ask(String),
-    /// Before a tool: decide later. The run ends, and the call is looked at again when the session
-    /// goes on. Carries the reason for people.
+    /// Before a tool: decide later. The run ends, and the call is decided again when the session
+    /// continues. Contains the reason for the user.
     Defer(String),
     /// Before a tool: do not run it. At a stop: do not stop yet. Carries the reason for the model.
     Block(String),

@@ -11,6 +11,6 @@ pub enum Interrupt {
     NewMessage,
     /// The process is ending, or its storage failed.
     Shutdown,
-    /// The process that ran it is gone; this is what the next one finds.
+    /// The process that ran it was killed; set by the next process.
     Crashed,
 }

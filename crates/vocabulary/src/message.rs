@@ -33,7 +33,7 @@ pub enum MessageOrigin {
     Hook,
     /// Slipped in beside the conversation.
     Attachment(AttachmentKind),
-    /// Stands for everything before it.
+    /// Replaces everything before it.
     Summary,
     /// For people only; never sent.
     Display,

@@ -41,7 +41,7 @@ impl Messages {
         }
     }
 
-    /// Keeps the first so many.
+    /// Keeps the first messages only.
     pub fn truncate(&mut self, len: usize) {
         self.chunks.truncate(len.div_ceil(CHUNK_LEN));
         let whole = self.chunks.len().saturating_sub(1) * CHUNK_LEN;

@@ -115,7 +115,7 @@ pub enum ThinkingMode {
     Unset,
     /// The model decides how much.
     Adaptive,
-    /// No more tokens than so many, where the provider lets that be said; elsewhere the model decides.
+    /// At most this many tokens, if the provider supports a limit; otherwise the model decides.
     Budget(Tokens),
     /// Off.
     Disabled,

@@ -1,4 +1,4 @@
-//! What a front end is told. A closed list; front ends see these and never engine types.
+//! Notices to front ends. A closed list; front ends use these and never engine types.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -82,7 +82,7 @@ pub enum Notice {
     ToolDenied {
         /// The call as the model asked for it.
         call: ToolCall,
-        /// The rule, hook or answer that denied it, in words.
+        /// The rule, hook or answer that denied it.
         why: String,
     },
     /// The user must answer. The answer names the ticket, so it cannot hit another question.
@@ -100,7 +100,7 @@ pub enum Notice {
         failure: ModelFailure,
         /// The retry that follows, counted from 1.
         attempt: u8,
-        /// Of at most so many.
+        /// The maximum.
         attempts_max: u8,
         /// The pause before it.
         wait: Millis,
@@ -128,7 +128,7 @@ pub enum Notice {
         /// What was dropped: the loss record.
         losses: Vec<String>,
     },
-    /// The loop goes round again.
+    /// The loop continues.
     Continued {
         /// The reason for another iteration.
         transition: Transition,
@@ -204,18 +204,18 @@ pub enum Notice {
 pub struct ChangedFile {
     /// Where it is, below the working directory.
     pub path: String,
-    /// What became of it.
+    /// The kind of the change.
     pub kind: ChangeKind,
 }
 
-/// What became of a file.
+/// How a file changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChangeKind {
     /// It was not there before.
     Created,
     /// It holds something else, or its mode changed.
     Modified,
-    /// It is gone.
+    /// It was deleted.
     Deleted,
 }
 
@@ -238,7 +238,7 @@ pub struct RunEnding {
     pub terminal: Terminal,
     /// How, when it completed.
     pub outcome: Option<Outcome>,
-    /// The reason in words, for people.
+    /// The reason, for display.
     pub why: String,
     /// A failure that was held back until nothing more could be done about it.
     pub failure: Option<ModelFailure>,

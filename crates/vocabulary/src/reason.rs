@@ -1,4 +1,4 @@
-//! Why the loop goes round again, and why it stops. Public names: they stand in the journal, in
+//! Why the loop continues, and why it stops. The names are public: they are used in the journal, in
 //! machine-readable output, in folder names and in scenarios.
 
 use serde::{Deserialize, Serialize};
@@ -94,11 +94,12 @@ named!(
         Compacted = "compacted",
         /// Nothing was asked of the model but a summary, and history is as it was.
         NotCompacted = "not_compacted",
-        /// A hook put the only call of the answer off: it has no result before the session goes on.
+        /// A hook deferred the only call of the answer: it gets no result before the session
+        /// continues.
         ToolDeferred = "tool_deferred",
         /// The guard against circles ended the run: a call came to the same again and again.
         Circled = "circled",
-        /// The session could not be written down any more, whatever the reason it ended for.
+        /// The session could no longer be stored; overrides any other reason.
         StorageFailed = "storage_failed",
     }
 );
