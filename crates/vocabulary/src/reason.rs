@@ -30,19 +30,19 @@ macro_rules! named {
 }
 
 named!(
-    /// The seven ways to go round again.
+    /// The seven ways to continue.
     Transition {
         /// Every call has its result.
         NextTurn = "next_turn",
-        /// Too long: every staged collapse was committed.
+        /// Too long: every staged collapse was applied.
         CollapseDrainRetry = "collapse_drain_retry",
         /// Too long or too large: history was summarised or cut.
         ReactiveCompactRetry = "reactive_compact_retry",
-        /// Cut at the output limit: same request, higher limit.
+        /// Cut off at the output limit: same request, higher limit.
         MaxOutputTokensEscalate = "max_output_tokens_escalate",
-        /// Still cut: asked to go on.
+        /// Still cut off: the model was asked to continue.
         MaxOutputTokensRecovery = "max_output_tokens_recovery",
-        /// A stop hook objected.
+        /// A stop hook blocked.
         StopHookBlocking = "stop_hook_blocking",
         /// Token budget is left.
         TokenBudgetContinuation = "token_budget_continuation",
@@ -54,13 +54,13 @@ named!(
     Terminal {
         /// The model finished.
         Completed = "completed",
-        /// Would not fit, and nothing may shrink it.
+        /// It would not fit, and nothing may be shortened.
         BlockingLimit = "blocking_limit",
-        /// Too long, and every recovery is spent.
+        /// Too long, and every recovery was used.
         PromptTooLong = "prompt_too_long",
         /// Media cannot be used.
         ImageError = "image_error",
-        /// The call failed for good.
+        /// The call failed permanently.
         ModelError = "model_error",
         /// Interrupted while the model answered.
         AbortedStreaming = "aborted_streaming",
