@@ -33,7 +33,7 @@ pub(crate) enum ClientChannelEvent {
     PermissionDecided { ticket: Ticket, input: Value, decision: Result<Value, String> },
 }
 
-/// Requests to the client: the way in for others, and what is not answered yet.
+/// Sends requests to the client, and tracks the pending ones.
 pub(crate) struct ClientRequests {
     pub channel: ClientChannel,
     pub channel_events: mpsc::Receiver<ClientChannelEvent>,

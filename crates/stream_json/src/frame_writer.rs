@@ -76,5 +76,5 @@ impl FrameWriter {
     }
 }
 
-/// Bytes of a line; clients give up at 1 MiB.
+/// Limit on a line; clients accept up to 1 MiB.
 pub(crate) const LINE_BYTES_MAX: usize = 1_000_000;

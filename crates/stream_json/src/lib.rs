@@ -1,14 +1,14 @@
 //! The headless protocol of agent SDKs: one JSON object per line, in both directions.
 //!
-//! The event loop is one task that receives everything (lines, notices, requests, signals, timers) and
-//! never waits for any one of them, so it answers a client in the middle of a run and before the first
-//! prompt. What it promises stands in `docs/wire/stream_json.md`: exactly one result for each prompt,
-//! a sign of life while it is alive, and an end soon after the end of input and work. `-p` without
-//! `stream-json` is the same event loop with a printer in the place of the frames.
+//! The event loop is one task that receives everything (lines, notices, requests, signals, timers)
+//! and never waits for any one of them, so it answers a client in the middle of a run and before
+//! the first prompt. `docs/wire/stream_json.md` describes its guarantees: exactly one result for
+//! each prompt, keep-alive frames, and an end soon after the end of input and work. `-p` without
+//! `stream-json` is the same event loop with a printer instead of frames.
 //!
-//! Reading order: `frame` (the lines), `event_loop` (the loop), `session_phase` and `live_session` (the
-//! session), `notice_to_frame` (what is sent of it), `prompt_turn` (how a prompt ends), `control` (what a
-//! client may ask), `client_requests` (what a client is asked).
+//! Reading order: `frame` (the lines), `event_loop` (the loop), `session_phase` and `live_session`
+//! (the session), `notice_to_frame` (converts notices), `prompt_turn` (the end of a prompt),
+//! `control` (requests of the client), `client_requests` (requests to the client).
 
 mod choosable_models;
 mod client_hooks;

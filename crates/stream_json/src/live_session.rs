@@ -71,10 +71,10 @@ pub(crate) struct SessionFrames {
     pub transcript: TranscriptMirror,
 }
 
-/// Which model is asked, and how its server does.
+/// The model in use, and the state of its server.
 pub(crate) struct ProviderState {
     pub endpoints: EndpointDescriptions,
-    /// The model that is asked first.
+    /// The first model.
     pub model: String,
     /// The model the session began with.
     pub initial_model: String,

@@ -28,12 +28,12 @@ pub(crate) enum ProgressLevel {
 pub(crate) struct ProgressLog {
     level: ProgressLevel,
     output: OutputWriter,
-    /// Calls under way, to name them when they end.
+    /// The running calls, to name them when they end.
     calls: BTreeMap<ToolCallId, String>,
 }
 
 impl ProgressLog {
-    /// Everything if `verbose`; else what is unusual at a terminal, and nothing without one.
+    /// Everything if `verbose`; else only unusual events at a terminal, and nothing without one.
     pub(crate) fn new(verbose: bool) -> Self {
         let level = match verbose {
             true => ProgressLevel::Verbose,

@@ -1,5 +1,5 @@
-//! Sessions and commands that calls of the main session have started: which they are, what they do, and
-//! which of them go on by themselves.
+//! Tracks nested sessions and commands started by calls of the main session, and which of them run
+//! in the background.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;

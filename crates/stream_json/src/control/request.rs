@@ -1,4 +1,4 @@
-//! What a client asks beside the conversation, read once from its JSON.
+//! Control requests, parsed once from JSON.
 
 use serde_json::{Map, Value};
 use windlass_settings::SettingsSource;

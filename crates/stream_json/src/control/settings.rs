@@ -1,5 +1,4 @@
-//! Requests about settings: what is in force, what is to be in force for this session, and what is to
-//! be written down.
+//! Control requests about settings: reads them, changes them for this session, saves them.
 
 use std::path::PathBuf;
 

@@ -364,5 +364,5 @@ const SERVERS_WAIT: std::time::Duration = std::time::Duration::from_secs(10);
 const QUEUE_MAX: usize = 16_384;
 /// Bytes of the lines of prompts that may wait.
 const QUEUE_BYTES_MAX: usize = 64 << 20;
-/// How many times as much may wait while the client is asked something.
+/// By this factor the limit is higher while an answer of the client is expected.
 const ASKING_FACTOR: usize = 4;

@@ -162,6 +162,6 @@ async fn send_only_result(frame: ResultFrame, session_id: String) {
     writer.finish().await;
 }
 
-/// How long the end of a process waits to say what was cleaned up.
+/// How long the process waits at its end to report the cleanup.
 const CLEANUP_WAIT_MAX: std::time::Duration = std::time::Duration::from_secs(1);
 const NO_RESULT: &str = "the session ended without a result; run it again with --verbose";
