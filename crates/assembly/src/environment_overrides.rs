@@ -1,6 +1,6 @@
-//! Variables that other agents know and scripts set: limits and waits. A flag goes before them. A value
-//! that means nothing is left out with a warning: a run must not fail because of a variable that was
-//! meant for another program.
+//! Environment variables known from other agents: limits and timeouts. Flags take precedence. An
+//! invalid value is ignored with a warning: a run must not fail because of a variable meant for
+//! another program.
 
 use std::path::Path;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use windlass_vocabulary::{ModelFacts, Tokens};
 use crate::options::LimitOptions;
 use crate::tool_context::{SHELL_VARIABLE, is_bash};
 
-/// Reads variables and remembers what is wrong with them.
+/// Reads variables, and records problems.
 pub(crate) struct EnvironmentOverrides<'a, L> {
     lookup: &'a L,
     pub(crate) warnings: Vec<String>,
@@ -25,7 +25,7 @@ impl<'a, L: EnvLookup> EnvironmentOverrides<'a, L> {
         Self { lookup, warnings: Vec::new() }
     }
 
-    /// The limits of a run, where no flag says anything.
+    /// The limits of a run that no flag sets.
     pub(crate) fn apply_limits(&mut self, settings: &mut Settings, flags: &LimitOptions) {
         let turns = self.read_number("CLAUDE_CODE_MAX_TURNS", 1);
         if let Some(turns) = turns.filter(|_| flags.max_turns.is_none()) {
@@ -40,7 +40,7 @@ impl<'a, L: EnvLookup> EnvironmentOverrides<'a, L> {
         }
     }
 
-    /// What models may write and read, of those that are asked in turns.
+    /// The output limits and windows of the models.
     pub(crate) fn apply_model_limits(&mut self, settings: &mut Settings) {
         let output = self.read_number("CLAUDE_CODE_MAX_OUTPUT_TOKENS", 1);
         let window = self.read_number("CLAUDE_CODE_MAX_CONTEXT_TOKENS", WINDOW_MIN);

@@ -23,7 +23,7 @@ use windlass_host::standard_streams::write_error_line;
 /// Bytes taken from standard input, and of a prompt altogether.
 const BYTES_MAX: usize = 10 * 1024 * 1024;
 const SILENCE_MAX: Duration = Duration::from_secs(600);
-/// After this a message says what is waited for, or silent input is left alone.
+/// After this time a message says that input is awaited, or silent input is ignored.
 const WAITING_NOTICE_AFTER: Duration = Duration::from_secs(3);
 
 /// The prompt on the command line; `None` if it is missing or blank.

@@ -58,7 +58,7 @@ impl RetryCutoff {
         Self { local_address: parse_local_address(base_url), pages: 0, has_answered: false }
     }
 
-    /// Says what is wrong once it is time to give up.
+    /// Returns what is wrong when it is time to give up.
     pub fn check_notice(&mut self, notice: &Notice) -> Option<RetryCutoffReason> {
         if let Notice::Streamed { .. } | Notice::Billed { .. } = notice {
             self.has_answered = true;

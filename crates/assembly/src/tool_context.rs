@@ -1,4 +1,5 @@
-//! Where tools work: what they may see and write, where long outputs go, and what confines commands.
+//! Sets up the tool context: what tools may access, where long outputs are stored, and what
+//! confines commands.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -40,8 +41,8 @@ pub(crate) struct PreparedToolContext {
 impl ToolContextRequest<'_> {
     pub(crate) fn prepare(self) -> Result<PreparedToolContext, CommandError> {
         let Self { cwd, journal, inherited_spills, directories, mut policy, .. } = self;
-        // Long outputs lie beside a journal, whose session may be continued, or else in a directory of
-        // this run alone, which is made when first needed.
+        // Long outputs are beside the journal if the session may be resumed, or else in a temporary
+        // directory that is created when first needed.
         let (spill_directory, scratch_directory) = match journal {
             Some(journal) => (cwd.join(journal).with_extension("spill"), None),
             None => {
@@ -79,8 +80,8 @@ impl ToolContextRequest<'_> {
     }
 }
 
-/// How long commands may take and how much of their output is shown, as the environment says. A value
-/// that is not a number over 0 is ignored.
+/// The timeouts and output limits of commands from the environment. A value that is not a positive
+/// number is ignored.
 fn apply_command_limits(tool_context: &mut ToolSessionContext) {
     let given = |wanted: &str| -> Option<u64> {
         let mut all = tool_context.processes.environment.iter().rev();

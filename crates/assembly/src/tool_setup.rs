@@ -78,7 +78,7 @@ impl ToolSetup {
         resolved
     }
 
-    /// For the prompt of the command line: what it reads, the session has read.
+    /// For the prompt of the command line: files it reads count as read by the session.
     pub(crate) fn first_prompt_tools(&self, resolved: &ResolvedOptions) -> PromptTools {
         self.build_prompt_tools(Arc::clone(&self.tool_context), resolved)
     }

@@ -19,7 +19,7 @@ use windlass_host::environment::EnvLookup;
 const USER_TIMEOUT: Duration = Duration::from_secs(300);
 /// How long a browser may take to send its request.
 const BROWSER_REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
-/// Requests other than the callback, before we give up.
+/// Limit on requests other than the callback.
 const VISITS_MAX: usize = 20;
 
 /// A login that has begun: the user is to go to a page.

@@ -113,7 +113,7 @@ pub fn read_timeouts(lookup: &impl EnvLookup) -> Result<McpTimeouts, CommandErro
     };
     Ok(McpTimeouts {
         connect: time("MCP_TIMEOUT", usual.connect)?,
-        // Who sets a limit means it, also for what is installed first.
+        // An explicit limit also applies to servers that are installed first.
         install: time("MCP_TIMEOUT", usual.install)?,
         call: time("MCP_TOOL_TIMEOUT", usual.call)?,
         ..usual
@@ -170,7 +170,7 @@ pub(crate) fn start_session_servers(
     Ok(StartedServers { servers, is_needed, notes: configured.notes })
 }
 
-/// Lets servers ask the person at the session, and tells that person of those that need long.
+/// Lets servers ask the user, and reports slow servers.
 pub fn attach_to_session(servers: &McpServers, session: &Session) {
     servers.set_prompter(SessionElicitor::new(session.clone()));
     warn_of_slow_servers(servers, session);

@@ -1,5 +1,5 @@
-//! Expands prompts: `/name words` becomes the text of a custom command, with the words in their places,
-//! shell snippets replaced by their output, and files behind it for every `@file`.
+//! Expands prompts: `/name arguments` becomes the text of a custom command, with its arguments
+//! inserted, shell snippets replaced by their output, and the file of every `@file` appended.
 //!
 //! Nothing here may do more than a tool may: a command and a file go through the same rules and the
 //! same tools as the model's own calls. A project's custom command runs nothing and grants nothing
@@ -34,7 +34,7 @@ struct ExpandedPrompt {
     files: Vec<String>,
     /// Rules that the command allows, for this prompt only.
     allow: Vec<Rule>,
-    /// Who is asked, for this prompt alone.
+    /// The model for this prompt only.
     model: Option<ModelName>,
     custom_command: Option<SlashCommandCall>,
 }

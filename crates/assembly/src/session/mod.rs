@@ -1,8 +1,8 @@
 //! Selects the session of a run, and its files.
 //!
-//! Chosen first and made last: until everything else about a run is right, nothing is written. A
-//! session that cannot be kept is refused, with what to do: to lose it without a word would be worse
-//! than not to begin. What stands in a journal is not known here.
+//! Selected first, but created last: nothing is written until everything else about a run is valid.
+//! A session that cannot be stored is refused, because losing it silently would be worse than not
+//! starting it.
 
 pub mod cleanup;
 mod damaged_session;
@@ -242,7 +242,7 @@ fn select_journal(
     match older {
         None => {}
         Some(ResumeSource::Journal(older)) => {
-            // Another process may be cleaning up: what is asked for is not old.
+            // Another process may be cleaning up, so mark the session as used.
             cleanup::mark_used(&older.path);
             let summary = older.summary;
             session.last_record = at
@@ -358,7 +358,7 @@ impl SelectedSession {
         older.is_some_and(|journal| matches!(read_last_run(journal), Ok(LastRun::PutOff)))
     }
 
-    /// What its journal says of it, if it is new.
+    /// The head of its journal, if that is new.
     pub fn build_journal_head(&self) -> JournalHead {
         JournalHead {
             session: Some(SessionId::from(self.id.as_str())),

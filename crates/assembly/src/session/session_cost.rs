@@ -1,11 +1,12 @@
-//! What a session paid for, the nested sessions it started included: their journals lie in a folder
-//! beside its own. Integers alone.
+//! The costs of a session with its nested sessions, whose journals are in a folder beside its own.
+//! Uses integers only.
 
 use std::path::{Path, PathBuf};
 
 use windlass_journal::{BilledRequest, CostReport, JournalError, SessionCatalogue, cost_report};
 
-/// The requests of a session and of its agents, the oldest first; what it took over from another is left out.
+/// The requests of a session and its agents, oldest first, without those copied from another
+/// session.
 pub fn read_requests(journal: &Path) -> Result<Vec<BilledRequest>, JournalError> {
     let mut rows = read_own_requests(journal)?;
     for agent in find_agent_journals(journal, DEPTH_MAX) {

@@ -278,8 +278,8 @@ fn may_match(summary: &SessionSummary, wanted: &str) -> bool {
     summary.id.starts_with(wanted) || title.contains(&name)
 }
 
-/// A run that was refused before anything was said leaves nothing to go on with. A session that was
-/// rewound to its beginning does: what it cost, and its id.
+/// A run that was refused before the first message leaves nothing to resume. A session that was
+/// rewound to its beginning still has its cost and id.
 fn has_prompt(listed: &ListedSession) -> bool {
     !listed.summary.prompt.is_empty() || is_rewound(&listed.path)
 }

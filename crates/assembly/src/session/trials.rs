@@ -65,7 +65,7 @@ pub(crate) fn report_session(id: &str, lookup: &impl EnvLookup) {
     }
 }
 
-/// Where the session on a trial says its name: beside the folder, which it cannot write.
+/// The file with the session of a trial: beside its folder, which the session cannot write.
 pub fn session_file(folder: &Path) -> PathBuf {
     folder.with_extension("session")
 }

@@ -44,7 +44,7 @@ pub struct PolicyChange {
 }
 
 impl PolicyChange {
-    /// Takes out what settings said and puts in what they say; what the command line says stays.
+    /// Replaces the rules of the old settings by those of the new; rules of the command line stay.
     pub fn apply(&self, policy: &mut Policy) {
         let Self { flag_rules: flags, flag_directories: directories, before, now } = self;
         replace_rules(&mut policy.rules, flags, &before.loaded.rules, &now.loaded.rules);
@@ -63,7 +63,7 @@ pub struct ReloadOutcome {
 }
 
 impl SettingsReloader {
-    /// From what was read at the start.
+    /// From the settings at the start.
     pub fn new(
         options: &RunOptions,
         cwd: &Path,

@@ -39,7 +39,7 @@ pub enum SlashCommand {
     Compact(Option<String>),
     Context,
     Cost,
-    /// Show what was done to files.
+    /// Show the changes of files.
     Diff(DiffArguments),
     /// Go on with the run that was cut off.
     ContinueRun,
@@ -54,7 +54,7 @@ pub enum SlashCommand {
     Why,
     /// Change something; only with a user at a terminal.
     TerminalAction(TerminalAction),
-    /// Show what is in force; the words are found when everything else is.
+    /// Show the current settings; the text is generated later.
     Show {
         section: OverviewSection,
         text: String,
@@ -109,7 +109,7 @@ pub enum SlashCommandAvailability {
     Terminal,
 }
 
-/// A command: its name, and what is made of the words after it.
+/// A command's name, and how its arguments are parsed.
 pub struct SlashCommandSpec {
     /// Without the slash.
     pub name: &'static str,
@@ -122,11 +122,11 @@ pub struct SlashCommandSpec {
 }
 
 enum SlashCommandParser {
-    /// Shows what is in force; takes no words.
+    /// Shows a setting; takes no arguments.
     Show(OverviewSection),
-    /// Shows what is in force, or has something done about it.
+    /// Shows a setting, or performs an action on it.
     ShowOrAct(OverviewSection, fn(&str) -> Result<TerminalAction, CommandError>),
-    /// Always the same; takes no words.
+    /// Takes no arguments.
     NoArguments(fn() -> SlashCommand),
     WithArguments(fn(&str) -> Result<SlashCommand, CommandError>),
 }
