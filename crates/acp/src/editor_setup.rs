@@ -1,5 +1,5 @@
-//! `windlass acp setup`: the entry that makes an editor start us. It is shown, and written only with a
-//! yes; what else stands in the editor's file stays as it is.
+//! `windlass acp setup`: the settings entry with which an editor starts us. It is shown, and
+//! written only if the user agrees; the rest of the editor's file is not changed.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};

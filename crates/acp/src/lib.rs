@@ -1,5 +1,6 @@
-//! The front end for editors: the Agent Client Protocol, version 1. JSON-RPC, one message a line, over
-//! standard input and output; the editor starts the process and ends it by closing the input.
+//! The front end for editors: the Agent Client Protocol, version 1. JSON-RPC with one message per
+//! line, over standard input and output; the editor starts the process, and ends it by closing the
+//! input.
 //!
 //! One process serves many sessions, each with a directory of its own. They are the same sessions as in
 //! the terminal, with the same journals: one that began in an editor goes on in a terminal, and back.

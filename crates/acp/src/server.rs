@@ -123,7 +123,7 @@ impl AcpServer {
             Ok(RpcMessage::Notification { method, params }) => {
                 self.on_notification(&method, params);
             }
-            // An answer that comes late or twice is nobody's.
+            // A response that is late or repeated belongs to no request.
             Ok(RpcMessage::Response { id, outcome }) => {
                 let _ = self.client.take_response(&id, outcome);
             }
@@ -390,7 +390,7 @@ fn has_any_key() -> Result<bool, RpcError> {
 fn log_out() -> Result<Value, RpcError> {
     let lookup = process_environment;
     let config = Config::load(&lookup).map_err(|error| RpcError::internal(error.message()))?;
-    // Without a key ring there is no key in it.
+    // Without a key ring there is nothing to remove from it.
     if let Ok(keyring) = Keyring::detect(&lookup) {
         let stored = config.providers.iter().filter(|(_, provider)| uses_keyring(provider));
         for (name, _) in stored {
@@ -445,5 +445,5 @@ const KEY_ADVICE: &str = "Run `windlass key set` in a terminal, or set the provi
                           (for example ANTHROPIC_API_KEY) where the editor starts, then try again.";
 const SESSIONS_MAX: usize = 64;
 const PAGE_SESSIONS_MAX: usize = 50;
-/// How long sessions may take to close when the editor is gone.
+/// How long sessions may take to close after the editor has disconnected.
 const CLOSE_MAX: Duration = Duration::from_secs(10);

@@ -1,7 +1,7 @@
-//! The cell: commands that run unasked, held by the kernel to what they were judged to do.
+//! The cell: confines commands that run without a question to what they were judged to do.
 //!
-//! Always on where the machine can do it, and no setting turns it off: a command that needs more is
-//! asked about. Where it cannot be had, the policy is told, and less runs unasked.
+//! Always on if the machine supports it, and no setting disables it: a command that needs more is
+//! asked about. Without it, the policy is informed, and fewer commands run without a question.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use windlass_sandbox::{SYSTEM_SECRETS, SandboxProbeOptions, secrets};
 
 use crate::sandbox::{ENTRY_SUBCOMMAND, resolve_path};
 
-/// Sets up the cell of a session and tells the policy whether there is one.
+/// Sets up the session's cell, and informs the policy whether there is one.
 pub(crate) fn hold_unasked_commands(tool_context: &mut ToolSessionContext, policy: &mut Policy) {
     tool_context.hidden_paths.secrets = list_secrets(policy, &tool_context.files.cwd);
     if tool_context.processes.launcher.is_some() {
@@ -45,7 +45,7 @@ pub(crate) fn hold_unasked_commands(tool_context: &mut ToolSessionContext, polic
     };
 }
 
-/// Files that tools of ours do not read by a second name.
+/// Files that our tools must not read through another hard link.
 fn list_secrets(policy: &Policy, cwd: &Path) -> Vec<PathBuf> {
     let home = std::env::home_dir();
     let mut secrets = list_denied_paths(&policy.rules, cwd, home.as_deref());

@@ -1,6 +1,6 @@
-//! Variables that other agents know and scripts set: limits and waits. A flag goes before them. A value
-//! that means nothing is left out with a warning: a run must not fail because of a variable that was
-//! meant for another program.
+//! Environment variables known from other agents: limits and timeouts. Flags take precedence. An
+//! invalid value is ignored with a warning: a run must not fail because of a variable meant for
+//! another program.
 
 use std::path::Path;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use windlass_vocabulary::{ModelFacts, Tokens};
 use crate::options::LimitOptions;
 use crate::tool_context::{SHELL_VARIABLE, is_bash};
 
-/// Reads variables and remembers what is wrong with them.
+/// Reads variables, and records problems.
 pub(crate) struct EnvironmentOverrides<'a, L> {
     lookup: &'a L,
     pub(crate) warnings: Vec<String>,
@@ -25,7 +25,7 @@ impl<'a, L: EnvLookup> EnvironmentOverrides<'a, L> {
         Self { lookup, warnings: Vec::new() }
     }
 
-    /// The limits of a run, where no flag says anything.
+    /// The limits of a run that no flag sets.
     pub(crate) fn apply_limits(&mut self, settings: &mut Settings, flags: &LimitOptions) {
         let turns = self.read_number("CLAUDE_CODE_MAX_TURNS", 1);
         if let Some(turns) = turns.filter(|_| flags.max_turns.is_none()) {
@@ -40,7 +40,7 @@ impl<'a, L: EnvLookup> EnvironmentOverrides<'a, L> {
         }
     }
 
-    /// What models may write and read, of those that are asked in turns.
+    /// The output limits and windows of the models.
     pub(crate) fn apply_model_limits(&mut self, settings: &mut Settings) {
         let output = self.read_number("CLAUDE_CODE_MAX_OUTPUT_TOKENS", 1);
         let window = self.read_number("CLAUDE_CODE_MAX_CONTEXT_TOKENS", WINDOW_MIN);
@@ -77,13 +77,13 @@ impl<'a, L: EnvLookup> EnvironmentOverrides<'a, L> {
         timeouts
     }
 
-    /// Certificates to trust besides those of the system.
+    /// Trusts additional certificates.
     pub(crate) fn trust_certificates(&mut self) {
         let trust = windlass_driver::trust_certificates;
         self.warnings.extend(load_extra_certificates(self.lookup, trust));
     }
 
-    /// A switch that nothing comes of is named, so that nobody relies on it.
+    /// Warns about variables without effect, so that users do not rely on them.
     pub(crate) fn warn_of_unsupported(&mut self) {
         for (name, advice) in UNSUPPORTED_SWITCHES {
             if environment::is_switched_on(self.lookup, name) {
@@ -129,6 +129,6 @@ const UNSUPPORTED_SWITCHES: &[(&str, &str)] = &[
     ("CLAUDE_CODE_USE_VERTEX", CLOUD_ADVICE),
     ("CLAUDE_CODE_USE_FOUNDRY", CLOUD_ADVICE),
 ];
-/// Tokens that must be left besides an answer.
+/// The minimal window that must be left besides the answer.
 const WINDOW_MIN: u64 = 8_000;
 const TIMEOUT_MAX: Duration = Duration::from_secs(24 * 60 * 60);

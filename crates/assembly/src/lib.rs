@@ -1,9 +1,9 @@
 //! Flags, settings, project files and provider become a session that is ready to start.
 //!
-//! The only wiring. It runs in stages, each with a named result: `RunOptions` (what was asked for),
-//! `ResolvedOptions` (what flags, environment and settings say together), `ProjectFiles`, `PromptPlan`,
-//! `ToolSetup`, and `SessionPlan` (everything a front end needs to start). A stage that changes what an
-//! earlier one found returns it changed (`apply_to`).
+//! The only place that wires the crates together. It runs in stages, each with a named result:
+//! `RunOptions` (the request), `ResolvedOptions` (flags, environment and settings combined),
+//! `ProjectFiles`, `PromptPlan`, `ToolSetup`, and `SessionPlan` (everything a front end needs to
+//! start). A stage that changes an earlier result returns it changed (`apply_to`).
 
 mod cell;
 pub mod date;

@@ -1,4 +1,4 @@
-//! What was asked for: the first stage of a session. Plain values, the same whether they come from the
+//! The options of a run: the first stage of a session. Plain values, whether they come from the
 //! command line or from a client's `initialize`.
 
 use std::ffi::OsString;
@@ -10,7 +10,7 @@ use windlass_vocabulary::{MicroUsd, PermissionMode};
 /// A run: one prompt, a stream of prompts, or a conversation.
 #[derive(Clone, Debug, Default)]
 pub struct RunOptions {
-    /// `-p`, with the prompt if it stands right after it.
+    /// `-p`, with the prompt if it follows directly.
     pub print: Option<Option<OsString>>,
     pub prompt: Option<OsString>,
     pub model: ModelOptions,
@@ -65,7 +65,7 @@ pub struct PermissionOptions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SandboxUse {
     Off,
-    /// Where a sandbox can be had.
+    /// Use a sandbox if one is available.
     Auto,
     /// Always; without a sandbox nothing runs.
     Required,
@@ -101,13 +101,13 @@ pub struct McpOptions {
     pub strict_mcp_config: bool,
 }
 
-/// What client programs ask for besides.
+/// Options of client programs.
 #[derive(Clone, Debug, Default)]
 pub struct HeadlessOptions {
     pub stream: StreamOptions,
     /// Who answers permission prompts: `stdio`, or a tool as `mcp__server__tool`.
     pub permission_prompt_tool: Option<String>,
-    /// `--permission-prompts none`: deny what would be asked.
+    /// `--permission-prompts none`: deny instead of asking.
     pub denies_prompts: bool,
     pub allow_dangerously_skip_permissions: bool,
     pub prompt_files: PromptFileOptions,
@@ -120,7 +120,7 @@ pub struct HeadlessOptions {
     pub plugin_dir_no_mcp: Vec<PathBuf>,
     pub debug: Option<Option<String>>,
     pub debug_file: Option<PathBuf>,
-    /// A person sits in front of it. No flag says so: a terminal does.
+    /// A user is present. Not a flag: it depends on the terminal.
     pub is_attended: bool,
 }
 

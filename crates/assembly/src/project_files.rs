@@ -36,7 +36,7 @@ pub(crate) struct ProjectFiles {
     skill_hooks: Vec<(String, HookSet)>,
     /// What was left out, and why.
     notes: Vec<String>,
-    /// The same, for what is shown in any case.
+    /// Warnings that are always shown.
     warnings: Vec<String>,
 }
 
@@ -111,7 +111,7 @@ impl ProjectFiles {
     pub(crate) fn apply_to(&mut self, mut resolved: ResolvedOptions) -> ResolvedOptions {
         let settings = &mut resolved.engine_settings;
         settings.prompt.user_context = self.instructions.take();
-        // The model is shown where a skill lies and reads it itself.
+        // The model gets the path of a skill and reads it itself.
         let skill_rules = self.skill_folders.iter().map(|folder| build_read_rule(folder));
         settings.policy.rules.allow.extend(skill_rules);
         if let Some(prompt) = self.styled_prompt.take() {
@@ -122,7 +122,7 @@ impl ProjectFiles {
         resolved
     }
 
-    /// Gives the builder what is read while the session runs.
+    /// Passes on what is read during the session.
     pub(crate) fn apply_to_builder(self, mut builder: SessionBuilder) -> SessionBuilder {
         if let Some(folder) = self.memory_folder {
             builder = builder.memory(folder);
@@ -165,6 +165,6 @@ impl ProjectFiles {
     }
 }
 
-/// Memory files of the directories besides are read too.
+/// Enables memory files of additional directories.
 const MORE_MEMORY_VARIABLE: &str = "CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD";
 const INSTRUCTIONS_MAX: usize = 256 * 1024;

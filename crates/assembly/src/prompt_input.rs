@@ -23,7 +23,7 @@ use windlass_host::standard_streams::write_error_line;
 /// Bytes taken from standard input, and of a prompt altogether.
 const BYTES_MAX: usize = 10 * 1024 * 1024;
 const SILENCE_MAX: Duration = Duration::from_secs(600);
-/// After this a message says what is waited for, or silent input is left alone.
+/// After this time a message says that input is awaited, or silent input is ignored.
 const WAITING_NOTICE_AFTER: Duration = Duration::from_secs(3);
 
 /// The prompt on the command line; `None` if it is missing or blank.
@@ -45,7 +45,7 @@ pub fn read_from_command_line(options: &RunOptions) -> Result<Option<String>, Co
     Ok(text.filter(|text| !text.trim().is_empty()))
 }
 
-/// The prompt when the command line has none: standard input. `None` if that says nothing.
+/// Reads the prompt from standard input. `None` if that is empty.
 pub fn read_from_stdin() -> Result<Option<String>, CommandError> {
     if io::stdin().is_terminal() {
         return Ok(None);
@@ -66,7 +66,7 @@ pub fn empty_prompt_error() -> CommandError {
 const EMPTY_PROMPT: &str =
     "the prompt is empty; write it after -p, or pipe it in: `echo \"...\" | windlass -p`";
 
-/// The prompt with whatever is piped in behind it.
+/// The prompt with standard input appended.
 pub fn append_stdin(prompt: String) -> Result<String, CommandError> {
     if io::stdin().is_terminal() {
         return Ok(prompt);
@@ -75,7 +75,7 @@ pub fn append_stdin(prompt: String) -> Result<String, CommandError> {
         Ok(more) => more,
         Err(StdinError::Unusable(error)) => return Err(error),
         Err(StdinError::Unreadable(error)) => {
-            // The prompt itself is there, so this is no reason to give up.
+            // There is a prompt, so this error is only a warning.
             write_error_line(&format!(
                 "windlass: standard input cannot be read ({error}); going on without it"
             ));

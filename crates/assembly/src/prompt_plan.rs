@@ -193,7 +193,7 @@ pub(crate) fn resolve_endpoints(
     model_chain.all().map(resolve).collect()
 }
 
-/// A session in which each model is asked at its own endpoint.
+/// A session in which each model uses its own endpoint.
 pub(crate) fn build_with_endpoints(
     settings: Settings,
     endpoints: Vec<(ModelName, ModelEndpoint)>,

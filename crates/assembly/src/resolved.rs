@@ -34,7 +34,7 @@ pub(crate) struct ResolvedOptions {
     pub(crate) model_chain: ModelChain,
     /// With the policy of the flags and the settings.
     pub(crate) engine_settings: Settings,
-    /// Working directories besides `cwd`.
+    /// Additional working directories.
     pub(crate) directories: Vec<PathBuf>,
     /// How long a model server may keep us waiting.
     pub(crate) timeouts: ModelTimeouts,
@@ -75,7 +75,7 @@ impl ResolvedOptions {
         let directories =
             layers.add_directories(canonicalize_directories(&options.permission.add_dir)?);
         engine_settings.prompt.system_prompt = build_system_prompt(options)?;
-        // Also tells which files changed behind the model's back, so it is always on.
+        // Also reports files changed by others, so it is always on.
         engine_settings.switches.prefetch = true;
         if options.loads_project_files() && !has_essential_traffic_only(lookup) {
             engine_settings.after = layers.after_run_options();
@@ -105,7 +105,7 @@ impl ResolvedOptions {
         })
     }
 
-    /// Agents ask what the session asks where the model they should ask cannot be asked.
+    /// Agents use the session's model if their own is not available.
     pub(crate) fn drop_unknown_subagent_model(&mut self, named_models: &[(String, ModelFacts)]) {
         let Some(wanted) = self.subagent_model.take() else { return };
         if self.model_chain.all().any(|one| one.name == wanted)
@@ -192,7 +192,7 @@ fn read_thinking_limit(options: &RunOptions, lookup: &impl EnvLookup) -> Option<
     options.headless.max_thinking_tokens.or_else(given)
 }
 
-/// The user wants no request but those that the work needs: nothing is asked after a run.
+/// Does the user want only essential requests? Then nothing runs after a run.
 fn has_essential_traffic_only(lookup: &impl EnvLookup) -> bool {
     environment::is_switched_on(lookup, "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC")
 }

@@ -30,7 +30,7 @@ pub struct RetryCutoff {
 #[derive(Debug)]
 pub enum RetryCutoffReason {
     NothingListening(io::Error),
-    /// What listens there is no model server.
+    /// The address responds, but is not a model server.
     UnusableServer(ModelFailure),
 }
 
@@ -58,14 +58,14 @@ impl RetryCutoff {
         Self { local_address: parse_local_address(base_url), pages: 0, has_answered: false }
     }
 
-    /// Says what is wrong once it is time to give up.
+    /// Returns what is wrong when it is time to give up.
     pub fn check_notice(&mut self, notice: &Notice) -> Option<RetryCutoffReason> {
         if let Notice::Streamed { .. } | Notice::Billed { .. } = notice {
             self.has_answered = true;
         }
         let Notice::RetryScheduled { failure, .. } = notice else { return None };
         if self.has_answered {
-            // It is a model server, whatever a proxy says in its place now.
+            // It has responded as a model server before, so the error comes from a proxy.
             return None;
         }
         if is_html_page(failure) {

@@ -143,7 +143,7 @@ impl SandboxConfig {
     }
 }
 
-/// Puts the session's commands into a sandbox, if the config says so. Returns notes about it.
+/// Runs the session's commands in a sandbox, if configured. Returns notes about it.
 pub fn confine_commands(
     config: &SandboxConfig,
     tool_context: &mut ToolSessionContext,
@@ -180,7 +180,7 @@ pub fn confine_commands(
              out --sandbox"
         ))),
         Err(unavailable) => {
-            // Who asked for it must know, whatever else they want to know.
+            // The user requested a sandbox, so this is always reported, even in quiet mode.
             write_error_line(&format!("windlass: commands run without a sandbox: {unavailable}"));
             Ok(config.notes.clone())
         }

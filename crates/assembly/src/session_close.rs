@@ -3,8 +3,8 @@
 use windlass_driver::{Interrupt, Session, SessionEndReason};
 use windlass_host::signals::{ExitSignal, SignalListener, await_unless_signalled};
 
-/// Closes the session: tools that still run get their time to go. A second signal cuts it short,
-/// and what is left of them is killed with the runtime.
+/// Closes the session and gives running tools time to end. A second signal ends the wait, and the
+/// rest is killed with the runtime.
 pub async fn close_session(session: &Session, signals: &mut SignalListener) {
     close_session_for(session, SessionEndReason::Other, signals).await;
 }

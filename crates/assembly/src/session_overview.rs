@@ -1,4 +1,4 @@
-//! The text of slash commands that show what is in force.
+//! The text of slash commands that show the current settings.
 
 use windlass_driver::AgentDefinition;
 use windlass_driver::SessionSettingsView;

@@ -363,11 +363,11 @@ fn set_identity_and_journal(
     }
     let Some(journal) = &session.journal else { return Ok(builder) };
     let relay = session.connect_relay()?;
-    // What a relay has not acknowledged must not be acted on, whatever the configuration says.
+    // An unacknowledged record must not be acted on, so the relay overrides the configuration.
     let durability = if relay.is_some() { Durability::Synced } else { config.durability };
     let builder = builder
         .journal(journal, durability)
-        // One that was asked for is never made anew.
+        // A session to be resumed must exist.
         .journal_must_exist(session.is_continued)
         .journal_head(session.build_journal_head())
         .price_table(config.facts_date.clone().unwrap_or_default());
@@ -377,8 +377,8 @@ fn set_identity_and_journal(
     })
 }
 
-/// Directories besides the first that lie neither in another nor around it: what one look covers is not
-/// looked at twice.
+/// Additional directories that are neither inside of another nor contain one, so that nothing is
+/// snapshotted twice.
 fn select_added_directories(directories: &[PathBuf]) -> Vec<PathBuf> {
     let mut chosen: Vec<&PathBuf> = Vec::new();
     for directory in directories {

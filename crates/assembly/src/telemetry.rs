@@ -11,8 +11,8 @@ use windlass_telemetry::{ProcessFacts, TelemetryConfig, TelemetryObserver, read_
 use crate::options::{OutputFormat, RunOptions};
 use crate::settings::SettingsLayers;
 
-/// What is sent and where, in words for people; nothing if telemetry is off. Wrong values are in the
-/// second half.
+/// Describes what is sent and where; empty if telemetry is off. The second value lists invalid
+/// settings.
 pub fn describe_telemetry(
     layers: &SettingsLayers,
     lookup: &impl EnvLookup,

@@ -1,4 +1,5 @@
-//! Where tools work: what they may see and write, where long outputs go, and what confines commands.
+//! Sets up the tool context: what tools may access, where long outputs are stored, and what
+//! confines commands.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -18,9 +19,9 @@ use windlass_provider::config::Config;
 pub(crate) struct ToolContextRequest<'a> {
     pub(crate) cwd: &'a Path,
     pub(crate) journal: Option<&'a Path>,
-    /// Where long outputs of sessions this one goes on from lie.
+    /// The directories with long outputs of the sessions this one continues.
     pub(crate) inherited_spills: Vec<PathBuf>,
-    /// Working directories besides `cwd`.
+    /// Additional working directories.
     pub(crate) directories: Vec<PathBuf>,
     pub(crate) policy: Policy,
     pub(crate) permission: &'a PermissionOptions,
@@ -40,8 +41,8 @@ pub(crate) struct PreparedToolContext {
 impl ToolContextRequest<'_> {
     pub(crate) fn prepare(self) -> Result<PreparedToolContext, CommandError> {
         let Self { cwd, journal, inherited_spills, directories, mut policy, .. } = self;
-        // Long outputs lie beside a journal, whose session may be continued, or else in a directory of
-        // this run alone, which is made when first needed.
+        // Long outputs are beside the journal if the session may be resumed, or else in a temporary
+        // directory that is created when first needed.
         let (spill_directory, scratch_directory) = match journal {
             Some(journal) => (cwd.join(journal).with_extension("spill"), None),
             None => {
@@ -49,7 +50,7 @@ impl ToolContextRequest<'_> {
                 (scratch.clone(), Some(scratch))
             }
         };
-        // The model is told to read long outputs back from there.
+        // The model reads spilled output from there.
         policy.rules.allow.push(build_read_rule(&spill_directory));
         policy.rules.allow.extend(inherited_spills.iter().map(|spill| build_read_rule(spill)));
         let mut tool_context = ToolSessionContext::new(cwd, spill_directory);
@@ -79,8 +80,8 @@ impl ToolContextRequest<'_> {
     }
 }
 
-/// How long commands may take and how much of their output is shown, as the environment says. A value
-/// that is not a number over 0 is ignored.
+/// The timeouts and output limits of commands from the environment. A value that is not a positive
+/// number is ignored.
 fn apply_command_limits(tool_context: &mut ToolSessionContext) {
     let given = |wanted: &str| -> Option<u64> {
         let mut all = tool_context.processes.environment.iter().rev();
@@ -100,7 +101,7 @@ fn apply_command_limits(tool_context: &mut ToolSessionContext) {
         shown.unwrap_or(limits.output_inline_bytes_max).min(OUTPUT_CHARS_MAX);
 }
 
-/// Which bash runs commands, and which program of the user's runs that, as the environment says.
+/// Sets the bash that runs commands, and the user's program that wraps it, from the environment.
 fn apply_shell_choice(tool_context: &mut ToolSessionContext) {
     let processes = &mut tool_context.processes;
     let given = |wanted: &str| {

@@ -87,7 +87,7 @@ impl RequestedTools {
     }
 }
 
-/// The names wanted; `default` stands for all.
+/// The requested names; `default` means all.
 fn parse_requested_tools(
     requested: &[String],
     registry: &ToolRegistry,
@@ -160,7 +160,7 @@ const WEB_SEARCH_TOOL: &str = "WebSearch";
 /// Tools that need a user who answers.
 const INTERACTIVE_TOOLS: &[&str] = &["AskUserQuestion", "EnterPlanMode", "ExitPlanMode"];
 
-/// The tool that starts nested sessions, and what it was called elsewhere.
+/// The tool that starts nested sessions, and its name in other programs.
 const AGENT_TOOL: &str = "Agent";
 const AGENT_TOOL_ALIAS: &str = "Task";
 

@@ -78,12 +78,12 @@ impl ToolSetup {
         resolved
     }
 
-    /// For the prompt of the command line: what it reads, the session has read.
+    /// For the prompt of the command line: files it reads count as read by the session.
     pub(crate) fn first_prompt_tools(&self, resolved: &ResolvedOptions) -> PromptTools {
         self.build_prompt_tools(Arc::clone(&self.tool_context), resolved)
     }
 
-    /// For prompts that come later, whose calls are no part of the session.
+    /// For expanding later prompts, whose calls are not part of the session.
     pub(crate) fn later_prompt_tools(&self, resolved: &ResolvedOptions) -> PromptTools {
         let mut tool_context = self.tool_context.for_subagent();
         tool_context.hidden_paths.configured =

@@ -19,7 +19,7 @@ use windlass_provider::config::Config;
 pub struct ToolsOnly {
     pub registry: ToolRegistry,
     pub tool_context: Arc<ToolSessionContext>,
-    /// It cannot ask: there is no front end.
+    /// It cannot ask, because there is no front end.
     pub policy: Policy,
     pub hooks: HookSet,
     /// To be removed at the end.

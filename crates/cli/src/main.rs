@@ -299,8 +299,8 @@ fn missing_prompt_error(args: &RunArgs) -> CommandError {
         .unwrap_or_else(|| CommandError::usage(words::describe_no_terminal(&word)))
 }
 
-/// The error for a word that is meant as a subcommand and is none. A prompt of one such word would start
-/// a session and cost money; `windlass -p WORD` sends it all the same.
+/// The error for a single word that looks like a mistyped subcommand. As a prompt it would start a
+/// session and cost money; `windlass -p WORD` sends it anyway.
 fn unknown_command_error(word: &str) -> Option<CommandError> {
     let names = CliCommand::SUBCOMMAND_NAMES;
     if word.contains(char::is_whitespace) || word.starts_with('-') || names.contains(&word) {
@@ -323,7 +323,7 @@ fn eprint_lines(text: &str) {
     let _ = std::io::stderr().write_all(text.as_bytes());
 }
 
-/// A reader that closes the pipe early is no error.
+/// A reader that closes the pipe early is not an error.
 fn print_answer(text: &str) -> Exit {
     match StandardOutput::Stdout.write_all(text.as_bytes()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {

@@ -18,8 +18,8 @@ pub(crate) struct AnswerCalls {
 }
 
 impl AnswerCalls {
-    /// What the server calls this answer, or what we call it. The server's word comes later and
-    /// counts more.
+    /// Sets the id of this answer: the server's, or one of ours. The server's arrives later and
+    /// takes precedence.
     pub(crate) fn set_answer_id(&mut self, name: Option<&str>) {
         if let Some(name) = name.filter(|name| !name.is_empty()) {
             self.answer_id = Some(String::from(name));
@@ -31,8 +31,8 @@ impl AnswerCalls {
         format!("call_{}_{index}", self.answer_id.as_deref().unwrap_or("unnamed"))
     }
 
-    /// A call whose arguments have been checked. Two calls of one id could not be told apart by
-    /// their results, so the second gets an id derived from its own and does not run.
+    /// A call with validated arguments. Results of two calls with the same id could not be
+    /// distinguished, so the second one gets a derived id and does not run.
     pub(crate) fn complete_call(
         &mut self,
         mut call: ToolCall,

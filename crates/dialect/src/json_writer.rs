@@ -10,7 +10,7 @@ pub(crate) fn append_raw(out: &mut Vec<u8>, json: &str) {
 }
 
 pub(crate) fn append_string(out: &mut Vec<u8>, text: &str) {
-    // Text always serialises; an empty string stands for the error that cannot happen.
+    // Serializing text cannot fail; the default only avoids a panic.
     let quoted = serde_json::to_vec(text).unwrap_or_else(|_| Vec::from(*b"\"\""));
     out.extend_from_slice(&quoted);
 }

@@ -1,4 +1,4 @@
-//! Our messages to a provider's bytes, and a provider's stream back to our events.
+//! Encodes our messages for a provider, and decodes a provider's stream to our events.
 //!
 //! The entry point is [`dialect`]: it returns the dialect of one [`WireFormat`], and everything else
 //! goes through the [`Dialect`] trait. A request is first made legal ([`normalize`], four steps driven
@@ -85,7 +85,7 @@ pub trait Dialect: Send + Sync {
     /// Every header the wire needs, names in lower case.
     fn headers(&self, credential: &Credential) -> Vec<(String, String)>;
 
-    /// Headers that this request needs besides, names in lower case.
+    /// Additional headers of this request, with names in lower case.
     fn extra_headers(&self, _: &ModelRequest) -> &'static [(&'static str, &'static str)] {
         &[]
     }
@@ -113,8 +113,8 @@ pub trait Dialect: Send + Sync {
     /// A decoder for the body of one successful response.
     fn new_decoder(&self) -> Box<dyn ResponseDecoder + Send>;
 
-    /// May a reply with this content type be given to the decoder? If not, [`Dialect::classify_failure`]
-    /// says what it is, whatever its status.
+    /// Can the decoder read a response with this content type? If not,
+    /// [`Dialect::classify_failure`] classifies it, whatever its status.
     fn accepts_content_type(&self, content_type: &str) -> bool {
         provider_error::is_event_stream(content_type)
     }
@@ -199,7 +199,7 @@ pub enum DecodedEvent {
     Call {
         /// The call with all of its arguments.
         call: ToolCall,
-        /// Why it cannot run, in words the model can act on.
+        /// Why it cannot run, as a message for the model.
         problem: Option<String>,
     },
     /// Usage so far; cumulative.

@@ -53,7 +53,7 @@ pub enum AnswerPart<'a> {
 /// One part of what the user's side says, or of a tool's result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum UserPart<'a> {
-    /// Text, or the words that stand for media left out.
+    /// Text, or the note in place of omitted media.
     Text(Cow<'a, str>),
     /// An image or a document.
     Media(MediaPart<'a>),
@@ -280,7 +280,7 @@ impl<'a> CallResult<'a> {
 }
 
 impl<'a> UserPart<'a> {
-    /// The words that stand for media left out.
+    /// The note in place of omitted media.
     pub(crate) fn omitted_media(name: &str, why: &str) -> Self {
         let mut text = String::from("[");
         text.push_str(if name.trim().is_empty() { "an attachment" } else { name.trim() });

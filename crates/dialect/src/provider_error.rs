@@ -20,7 +20,7 @@ pub(crate) struct ProviderError {
     pub(crate) kind: String,
     /// A finer name some providers add.
     pub(crate) code: String,
-    /// The place in the request it is about, where it is told apart from the message.
+    /// The part of the request that the error is about, if it is separate from the message.
     pub(crate) param: String,
     /// For people.
     pub(crate) message: String,
@@ -55,7 +55,7 @@ fn parse_nested_provider_error(body: &str, wrappings_max: usize) -> Option<Provi
     let text = serde_json::from_str::<String>(raw.get()).ok();
     let mut message = error.message.or(text).unwrap_or_default();
     let param = error.param.unwrap_or_default();
-    // Only a place among the messages is worth telling; `input` alone is no news.
+    // Only an index of a message is useful; `input` alone says nothing.
     if param.contains(|c: char| c.is_ascii_digit()) && !message.contains(&param) {
         message = format!("{message} (at {param})");
     }
@@ -117,7 +117,7 @@ impl ProviderErrorBody<'_> {
     }
 }
 
-/// A phrase that says what a failure is, whatever its status. All parts must occur, in any case.
+/// A phrase that identifies a failure, whatever its status. All parts must occur, ignoring case.
 pub(crate) struct FailurePhrase {
     pub(crate) kind: FailureKind,
     pub(crate) parts: &'static [&'static str],
@@ -250,7 +250,7 @@ pub(crate) fn is_event_stream(content_type: &str) -> bool {
     essence.is_empty() || essence.eq_ignore_ascii_case("text/event-stream")
 }
 
-/// How many gateways may stand between us and the server that failed.
+/// Limit on the gateways between us and the server that failed.
 const GATEWAYS_MAX: usize = 4;
 
 /// Enough of an unknown body to find its first line.

@@ -77,9 +77,9 @@ pub struct ToolRules {
     pub name_chars_max: usize,
     /// Tools in one request.
     pub count_max: usize,
-    /// Keywords that may not stand at the root of a tool's input schema.
+    /// Keywords that are not allowed at the root of a tool's input schema.
     pub schema_root_forbidden: &'static [&'static str],
-    /// Stands in for the seal of a call that another model made, where every call must have one.
+    /// Replaces the signature of a call by another model, if every call must have one.
     pub foreign_call_seal: Option<&'static str>,
 }
 

@@ -12,9 +12,9 @@ pub struct RefusedItem {
     pub block: Option<usize>,
 }
 
-/// Reads a place off the words of a refusal, as they stand in
+/// Finds the index of an item in an error message, as in
 /// [`ModelFailure::message`](windlass_vocabulary::ModelFailure::message). Every wire has its own
-/// notation, so that words a gateway passes on from another wire are not mistaken for ours.
+/// notation, so that a message which a gateway passes on from another wire is not misread.
 #[must_use]
 pub fn find_refused_item(wire: WireFormat, message: &str) -> Option<RefusedItem> {
     match wire {

@@ -1,4 +1,4 @@
-//! What was written down last, so that it need not be written again.
+//! Caches the encoding of the last request, so that it need not be repeated.
 //!
 //! A request is a head and turns. Turns come in chapters: the opening, then one for each answer
 //! with the reply to it. A chapter is taken over as it stands if the messages it was made of are
@@ -22,8 +22,8 @@ use crate::provider_rules::{CheckedPrefix, ProviderRules};
 use crate::request_origins::{BlockLocation, RequestOrigins};
 use crate::request_writer::{REQUEST_FOOT, RequestHead, RequestWriter};
 
-/// The memory of one conversation on one wire. Holds the bytes of the last request and a few words
-/// for each of its messages. Given a request that is no continuation, it starts over.
+/// The cache of one conversation on one wire. Holds the bytes of the last request and some data for
+/// each of its messages. Starts over for a request that does not continue the last one.
 #[derive(Debug, Default)]
 pub struct EncodedRequestCache {
     key: Option<RequestCacheKey>,
@@ -37,7 +37,7 @@ pub struct EncodedRequestCache {
     reused_bytes: usize,
 }
 
-/// What turns depend on besides messages.
+/// What the encoding of turns depends on, other than messages.
 #[derive(Debug, PartialEq, Eq)]
 struct RequestCacheKey {
     wire: WireFormat,
@@ -46,7 +46,7 @@ struct RequestCacheKey {
     without_reasoning: bool,
 }
 
-/// The head, what it depends on besides, and what there is to say about it.
+/// The encoded head, what it depends on, and its notes.
 #[derive(Debug)]
 struct CachedHead {
     key: CachedHeadKey,
@@ -76,7 +76,7 @@ struct SharedPrefix {
 struct CachedTurnGroup {
     /// The message of the request it begins with.
     start: usize,
-    /// Where the page stood before it.
+    /// The state of the buffer before it.
     start_mark: TurnBufferMark,
 }
 
@@ -85,7 +85,7 @@ struct CachedTurnGroup {
 struct TurnBuffer {
     /// Apart by commas, without cache marks.
     bytes: Vec<u8>,
-    /// Where each turn of the user's side ends.
+    /// The end of each user turn.
     user_ends: Vec<usize>,
     turns: usize,
     /// Shared with the last request, if a caller still holds it.
@@ -201,7 +201,7 @@ impl EncodedRequestCache {
         self.find_group_start(same.count.min(request.messages.len().saturating_sub(1)))
     }
 
-    /// The last beginning of an answer at or before a message; zero if there is none.
+    /// The start of the last answer at or before a message; zero if there is none.
     fn find_group_start(&self, at: usize) -> usize {
         let starts = self.turn_groups.iter().skip(1).rev().map(|chapter| chapter.start);
         starts.into_iter().find(|start| *start <= at).unwrap_or(0)
@@ -306,8 +306,8 @@ impl TurnBuffer {
         Arc::make_mut(&mut self.origins).truncate(mark.origins);
     }
 
-    /// The whole request. The newest turn of the user's side is marked so that this request is
-    /// cached, the one before it so that a long reply does not lose sight of the last cached place.
+    /// The complete request. The newest user turn is marked so that this request is cached, and the
+    /// one before it so that the last cache entry is found even after a long answer.
     fn assemble_body(&self, head: &RequestHead) -> Vec<u8> {
         let (mark, tail) = head.cache_mark;
         let room = head.bytes.len()

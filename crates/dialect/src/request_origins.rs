@@ -54,7 +54,7 @@ impl RequestOrigins {
         self.blocks.get(before.copied().unwrap_or(0)..*end)
     }
 
-    /// So many messages of the wire come before the first that has an origin.
+    /// The number of messages on the wire before the first one with an origin.
     pub(crate) fn set_leading_messages(&mut self, messages: usize) {
         self.leading_messages = messages;
     }
@@ -69,7 +69,7 @@ impl RequestOrigins {
         self.message_ends.push(self.blocks.len());
     }
 
-    /// Forgets all but so many messages.
+    /// Keeps the first messages only.
     pub(crate) fn truncate(&mut self, messages: usize) {
         self.message_ends.truncate(messages);
         self.blocks.truncate(self.message_ends.last().copied().unwrap_or(0));

@@ -45,9 +45,9 @@ pub(crate) struct RequestHead {
     pub(crate) bytes: Vec<u8>,
     /// Messages of the wire that are already in it.
     pub(crate) messages: usize,
-    /// How many of the last turns of the user's side are marked as the end of a cached prefix.
+    /// How many of the last user turns are marked as the end of a cached prefix.
     pub(crate) cache_marks: usize,
-    /// The mark, and what it stands before at the end of a turn.
+    /// The mark, and the end of a turn before which it is inserted.
     pub(crate) cache_mark: (&'static [u8], &'static [u8]),
 }
 

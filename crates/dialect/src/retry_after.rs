@@ -1,4 +1,4 @@
-//! How long a server asks us to wait: milliseconds, seconds, or a date.
+//! Parses the delay that a server asks for: milliseconds, seconds, or a date.
 //!
 //! A negative, past or unreadable wish is no wish, so that the caller's own growing pauses apply
 //! instead of none; an absurd one is cut to a day. Waiting itself is the driver's.
@@ -20,7 +20,7 @@ pub(crate) fn parse_retry_after(
     })
 }
 
-/// A span in words, as some servers put it in a message or a body: `1.3s`, `250ms`, `2m`.
+/// A duration as text in a message or body: `1.3s`, `250ms`, `2m`.
 pub(crate) fn parse_duration_text(text: &str) -> Option<Millis> {
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at_checked(end)?;

@@ -1,4 +1,4 @@
-//! Server-sent event framing over byte chunks.
+//! Parses server-sent events from chunks of bytes.
 //!
 //! Follows the specification of the format: a byte order mark is skipped, lines end in CR, LF or
 //! CRLF, comments and unknown fields are dropped, several data lines are joined by a newline, an

@@ -27,7 +27,7 @@ pub(crate) trait EventInterpreter {
     fn progress(&mut self) -> &mut StreamProgress;
 }
 
-/// Whether the stream goes on.
+/// Whether the stream continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StreamFlow {
     Continue,

@@ -1,5 +1,4 @@
-//! Searching the web on the provider's side: how a request asks for it, and where the links are in
-//! what comes back.
+//! Web search by the provider: how a request enables it, and where the links are in the answer.
 //!
 //! Only requests that offer no tools of ours can carry it, so it is put in front of a body that is
 //! otherwise written like any other. Links are read off the raw events: wherever an object names an

@@ -1,8 +1,8 @@
-//! What is known of a call before anything is decided about it: what the registry says, and what lies
-//! at the paths it names.
+//! Gathers what is known of a call before it is decided: the registry's answers, and the file
+//! system entries at the paths it names.
 //!
-//! The engine opens no file. So the files are looked at here, through the eyes of the same rules that
-//! will decide, and what was seen travels with the call.
+//! The engine opens no file. So the driver looks at the files with the same rules that will decide,
+//! and sends what it found along with the call.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -23,16 +23,16 @@ use crate::panic_guard::catch_panic_sync;
 pub(crate) struct CallInspector {
     pub(crate) registry: Arc<ToolRegistry>,
     pub(crate) tool_context: Arc<ToolSessionContext>,
-    /// Which paths matter depends a little on the rules; those of the beginning will do.
+    /// The policy affects only which paths are inspected, so the initial one is good enough.
     pub(crate) policy: Policy,
 }
 
-/// Paths that travel with one call. A command that names more is told so, and the rest counts as not
-/// harmless.
+/// Limit on the inspected paths of one call. A command with more paths gets a note, and the
+/// remaining paths count as not harmless.
 const PATHS_INSPECTED_MAX: usize = 500;
 
 impl CallInspector {
-    /// Everything that is known of a call. A tool that panics here is one that cannot run.
+    /// Everything known of a call. A tool that panics here counts as one that cannot run.
     pub(crate) fn inspect(&self, call: &ToolCall) -> ToolInspection {
         let looked = catch_panic_sync(|| {
             let mut inspection = self.registry.inspect(call.name.as_str(), &call.input);
@@ -62,7 +62,7 @@ impl CallInspector {
     }
 }
 
-/// What lies at every path that a decision about this call may ask for, as it travels with the call.
+/// Records the entry at every path that a decision about this call may look up.
 #[must_use]
 pub fn record_paths(
     policy: &Policy,
@@ -82,7 +82,7 @@ pub fn record_paths(
     home.into_iter().chain(cut).chain(seen).collect()
 }
 
-/// Files, and a memory of every look at them.
+/// The file system, with a record of every lookup.
 struct RecordingFileSystem<'a> {
     files: &'a dyn FileSystemView,
     entries: RefCell<BTreeMap<Arc<str>, PathKind>>,
@@ -116,14 +116,13 @@ impl FileSystemView for RecordingFileSystem<'_> {
     }
 }
 
-/// The real files.
 #[derive(Clone, Debug)]
 pub struct HostFileSystem {
     home: Option<PathBuf>,
 }
 
 impl HostFileSystem {
-    /// With this user's home.
+    /// Uses the home directory of the current user.
     #[must_use]
     pub fn new() -> Self {
         Self { home: std::env::home_dir().filter(|home| home.is_absolute()) }
@@ -146,7 +145,7 @@ impl FileSystemView for HostFileSystem {
             Ok(found) if found.is_file() => PathEntry::File,
             Ok(_) => PathEntry::Special,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => PathEntry::Missing,
-            // What cannot be looked at is not known to be harmless.
+            // What cannot be inspected is not known to be harmless.
             Err(_) => PathEntry::Unknown,
         }
     }
@@ -158,7 +157,7 @@ impl FileSystemView for HostFileSystem {
     fn matching_names(&self, directory: &Path, pattern: &str) -> MatchingNames {
         let entries = match std::fs::read_dir(directory) {
             Ok(entries) => entries,
-            // Nothing lies below what does not exist or is no directory.
+            // A path below a missing entry or a file does not exist either.
             Err(error)
                 if matches!(
                     error.kind(),
@@ -175,7 +174,7 @@ impl FileSystemView for HostFileSystem {
                 return MatchingNames::NotListed;
             };
             let Ok(name) = entry.file_name().into_string() else {
-                // A name that is no text may fit anything.
+                // A name that is not valid UTF-8 might match any pattern.
                 return MatchingNames::NotListed;
             };
             if fits_shell_pattern(pattern, &name) {

@@ -1,5 +1,5 @@
-//! Questions from outside the conversation: an MCP server asks the user for something. The client
-//! receives them like every question, under tickets of their own; the engine never sees them.
+//! Questions that are not part of the conversation, such as an MCP server's to the user. The client
+//! receives them like permission questions, under separate tickets; the engine never sees them.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,9 +10,9 @@ use windlass_vocabulary::{Notice, PermissionAnswer, PermissionQuestion, Ticket};
 
 use crate::notices::NoticeSender;
 
-/// Tickets from here on are ours; nested sessions count up from half of it.
+/// Tickets from here on belong to this module; those of nested sessions start at half of it.
 const FIRST_CLIENT_TICKET: u64 = 1 << 63;
-/// More at a time are not put: no user could answer them.
+/// Further questions are refused: no user could answer that many.
 const OPEN_MAX: usize = 16;
 
 #[derive(Debug)]
@@ -27,8 +27,8 @@ impl ClientQuestions {
         Arc::new(Self { notice_sender, count: AtomicU64::new(0), open: Mutex::default() })
     }
 
-    /// Puts a question and waits for the answer; `None` when there will be none. Dropped, the
-    /// question is withdrawn.
+    /// Asks the client and waits for the answer; `None` when there will be none. Dropping the
+    /// future withdraws the question.
     pub(crate) async fn ask(
         self: Arc<Self>,
         question: PermissionQuestion,
@@ -51,12 +51,12 @@ impl ClientQuestions {
         self.notice_sender.warn(words);
     }
 
-    /// Is this ticket one of ours?
+    /// Was this ticket issued here?
     pub(crate) fn is_client_ticket(ticket: Ticket) -> bool {
         ticket.0 >= FIRST_CLIENT_TICKET
     }
 
-    /// Carries an answer to the asking server, if it still waits.
+    /// Passes an answer to the caller that asked, if it still waits.
     pub(crate) fn answer(&self, ticket: Ticket, answer: PermissionAnswer) {
         if let Some(waiting) = self.lock_open().remove(&ticket) {
             let _ = waiting.send(answer);

@@ -1,9 +1,9 @@
 //! The only place that reads the time.
 //!
-//! Spans are measured on the monotonic clock of the runtime, so that a jump of the wall clock
-//! breaks no deadline; the wall clock is read only for what must make sense to others. A task that waits
-//! for a server or a program does so by [`timeout`] and its like, which a stop of this process does
-//! not use up.
+//! Durations are measured on the runtime's monotonic clock, so that a jump of the wall clock breaks
+//! no deadline; the wall clock is read only for timestamps. A task that waits for a server or a
+//! program uses [`timeout`] and its like, which do not count the time during which this process was
+//! stopped.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -15,7 +15,7 @@ pub(crate) fn now() -> Instant {
     Instant::now()
 }
 
-/// The wall clock, in milliseconds since 1970; zero if it stands before that.
+/// The wall clock in milliseconds since 1970; zero if it is set to an earlier time.
 pub(crate) fn unix_millis() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)

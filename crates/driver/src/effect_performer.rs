@@ -1,6 +1,6 @@
-//! One match arm per effect. Starts, never waits; what comes of it arrives as an event.
+//! One match arm per effect. Starts work and never waits; results arrive as events.
 //!
-//! There is no rule here and no branch on why the engine wants something.
+//! No rule of the loop belongs here, and no branch on why the engine wants something.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -33,7 +33,7 @@ use crate::spill_writer::SpillWriter;
 use crate::tool::past_task_lists::rebuild_task_lists;
 use crate::tool::{StartConditions, ToolRunner};
 
-/// Everything under way, and what is needed to start more.
+/// Everything in progress, and what is needed to start more.
 pub(crate) struct EffectPerformer {
     model: Arc<ModelClient>,
     tools: ToolRunner,
@@ -44,11 +44,11 @@ pub(crate) struct EffectPerformer {
     notice_sender: NoticeSender,
     events: mpsc::Sender<Event>,
     attempts: HashMap<AttemptId, AbortHandle>,
-    /// The timer set last; the engine has no more than one.
+    /// The current timer; the engine has at most one.
     timer: Option<(Ticket, AbortHandle)>,
     /// Model calls, summaries, timers: dropped with the session.
     tasks: JoinSet<()>,
-    /// What is being kept of what was seen to beside runs.
+    /// Results of chores that are being saved.
     chores: JoinSet<()>,
     memory_file: Option<Arc<MemoryFile>>,
     snapshots: Option<Arc<SnapshotRecorder>>,
@@ -104,8 +104,8 @@ impl EffectPerformer {
         }
     }
 
-    /// Starts what the engine asks for, when the gate is open. What is allowed at this moment goes
-    /// with a tool that may start a session of its own.
+    /// Starts the effect when the gate opens. A tool that may start a nested session gets the
+    /// policy of this moment.
     pub(crate) fn perform(&mut self, effect: Effect, policy: &Policy, conditions: StartConditions) {
         while self.tasks.try_join_next().is_some() {}
         match effect {
@@ -147,7 +147,7 @@ impl EffectPerformer {
         }
     }
 
-    /// A question was answered by a front end.
+    /// Handles a front end's answer to a question.
     pub(crate) fn answer_question(&mut self, ticket: Ticket, answer: PermissionAnswer) -> Event {
         self.permission_prompts.take_answer(ticket, answer)
     }
@@ -160,30 +160,31 @@ impl EffectPerformer {
         &self.notice_sender
     }
 
-    /// Runs something of the hooks' beside everything else.
+    /// Runs hooks in the background.
     pub(crate) fn spawn_detached(&mut self, work: impl Future<Output = ()> + Send + 'static) {
         self.hooks.spawn(work);
     }
 
-    /// The session ends, because it can no longer be stored.
+    /// Reports that the session ends because it can no longer be stored.
     pub(crate) fn report_storage_failure(&self, why: String) {
         self.notice_sender.report_storage_failure(why);
     }
 
-    /// Tells people something the engine does not know.
+    /// Sends a warning that the engine need not know.
     pub(crate) fn warn(&self, words: String) {
         self.notice_sender.warn(words);
     }
 
-    /// Drops everything but what must end by itself: tools are asked to, writing to disk does.
+    /// Cancels everything except what must end by itself: tools are asked to end, and disk writes
+    /// finish.
     pub(crate) fn cancel_all(&mut self) {
         self.tasks.abort_all();
         self.tools.cancel_all();
         self.hooks.cancel_all();
     }
 
-    /// Events of what was begun before are dropped, and what was sent to the model before may be sent
-    /// again.
+    /// After a rewind: drops events of earlier work, and forgets which notes and attachments were
+    /// sent.
     pub(crate) fn reset(&mut self, events: mpsc::Sender<Event>) {
         self.cancel_all();
         self.tools.report_to(events.clone());
@@ -195,7 +196,7 @@ impl EffectPerformer {
         self.attachments.tool_context.files.forget_files();
     }
 
-    /// A conversation that was resumed has the model's lists as it left them.
+    /// A resumed conversation gets the model's task lists as it left them.
     pub(crate) fn with_task_lists(mut self, state: &State) -> Self {
         if let Some(lists) = rebuild_task_lists(state.transcript.messages()) {
             self.restore_task_lists(lists);
@@ -203,22 +204,21 @@ impl EffectPerformer {
         self
     }
 
-    /// The model's lists are these from now on, and the conversation knows them.
+    /// Replaces the model's task lists; the conversation knows them already.
     pub(crate) fn restore_task_lists(&mut self, lists: TaskLists) {
         self.tools.restore_task_lists(lists);
     }
 
-    /// Does a tool run?
     pub(crate) fn are_tools_running(&self) -> bool {
         self.tools.are_running()
     }
 
-    /// Is something still there that must end by itself?
+    /// Is there work that must end by itself?
     pub(crate) fn is_busy(&self) -> bool {
         self.tools.are_running() || self.hooks.are_running() || self.spills.are_writing()
     }
 
-    /// Waits until one thing that must end by itself has ended.
+    /// Waits until one piece of such work has ended.
     pub(crate) async fn wait_for_one(&mut self) {
         tokio::select! {
             () = self.tools.wait_for_one(), if self.tools.are_running() => {}
@@ -228,7 +228,7 @@ impl EffectPerformer {
         }
     }
 
-    /// Hooks may answer before the client does, and run when the client is asked.
+    /// Hooks may answer before the client does, and also run when the client is asked.
     fn ask_permission(&mut self, ticket: Ticket, question: PermissionQuestion, policy: &Policy) {
         let words = format!("Windlass needs your permission to use {}", question.call.name);
         let call = self.hooks.select_notification_hooks("permission_prompt", &words, policy.mode);
@@ -334,15 +334,15 @@ impl EffectPerformer {
         self.timer = Some((ticket, timer));
     }
 
-    /// Lets the timer that runs run out now.
+    /// Fires the current timer now.
     pub(crate) fn fire_timer_now(&mut self) -> Option<Event> {
         let (ticket, timer) = self.timer.take().filter(|(_, timer)| !timer.is_finished())?;
         timer.abort();
-        // Should it have fired a moment ago, the engine hears it twice and heeds it once.
+        // If it fired a moment ago, the engine receives it twice and ignores the second.
         Some(Event::TimerFired { ticket })
     }
 
-    /// Keeps what came of a chore. Titles are the journal's and the transcript's to keep.
+    /// Saves the result of a chore. Titles are saved by the journal and the transcript.
     fn save_chore(&mut self, chore: Chore, text: String) {
         let Some(notebook) = self.memory_file.clone() else { return };
         let events = self.events.clone();
@@ -359,14 +359,14 @@ impl EffectPerformer {
         });
     }
 
-    /// Is something being kept that was seen to beside runs?
+    /// Are results of chores being saved?
     pub(crate) fn are_chores_saved(&mut self) -> bool {
         while self.chores.try_join_next().is_some() {}
         self.chores.is_empty()
     }
 
-    /// Waits until something is kept that was seen to beside runs; or, where that is waited for, until
-    /// one thing has ended that must end by itself.
+    /// Waits until a chore is saved; with `is_ending`, also until one piece of work has ended that
+    /// must end by itself.
     pub(crate) async fn wait_for_change(&mut self, is_ending: bool) {
         match is_ending {
             true => self.wait_for_one().await,
@@ -374,14 +374,14 @@ impl EffectPerformer {
         }
     }
 
-    /// Waits until something is kept; for ever when nothing is under way.
+    /// Waits until a chore is saved. Never returns if there is none.
     async fn wait_for_chore(&mut self) {
         if self.chores.join_next().await.is_none() {
             std::future::pending::<()>().await;
         }
     }
 
-    /// A prefetch that finds nothing says so by not arriving.
+    /// A prefetch that finds nothing sends no event.
     fn prefetch(&mut self, kind: AttachmentKind, about: String) {
         let attachments = Arc::clone(&self.attachments);
         let events = self.events.clone();
@@ -393,7 +393,7 @@ impl EffectPerformer {
     }
 }
 
-/// A hook's answer to a question, in the form of the client's.
+/// Converts a hook's answer to the form of a client's.
 fn to_answer(answer: PermissionRequestAnswer) -> PermissionAnswer {
     match answer {
         PermissionRequestAnswer::Allow { updated_input, remember } => PermissionAnswer::Allow {
@@ -406,7 +406,7 @@ fn to_answer(answer: PermissionRequestAnswer) -> PermissionAnswer {
     }
 }
 
-/// A session that is gone needs no more events.
+/// If the session has closed, the event is dropped.
 async fn send_event(events: &mpsc::Sender<Event>, event: Event) {
     let _ = events.send(event).await;
 }

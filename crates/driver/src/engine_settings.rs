@@ -1,4 +1,4 @@
-//! The engine's settings, for the one caller that puts a session together.
+//! The engine's settings, for the one caller that configures a session.
 //!
 //! These types belong to the engine and change with it. Everything else (front ends above all) reads
 //! [`SessionSettingsView`](crate::SessionSettingsView) and sends

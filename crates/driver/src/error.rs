@@ -1,6 +1,6 @@
-//! What can go wrong with a session itself, sorted by who is at fault.
+//! Errors of a session itself, by who is at fault.
 //!
-//! A failing model call or tool is not an error here: it is an event for the engine.
+//! A failed model call or tool is not an error here, but an event for the engine.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use windlass_vocabulary::{ModelName, WireFormat};
 /// A session could not be started.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionStartError {
-    /// The configuration names an address that cannot be called.
+    /// The configured address is invalid.
     #[error("the model server's address `{url}` cannot be used: {problem}")]
     Address {
         /// The address as configured.
@@ -18,7 +18,7 @@ pub enum SessionStartError {
         /// What is wrong with it.
         problem: String,
     },
-    /// The configuration names a wire that is not spoken yet.
+    /// The configured wire is not supported.
     #[error("the wire {0:?} is not spoken here yet")]
     Wire(WireFormat),
     /// An endpoint is configured for a model that the settings do not name.
@@ -35,29 +35,28 @@ pub enum SessionStartError {
         /// What is wrong with it.
         problem: &'static str,
     },
-    /// The working directory is not there, or a directory for long results cannot be made.
+    /// The working directory does not exist, or a directory for long results cannot be created.
     #[error("the directory {path} cannot be used: {source}", path = path.display())]
     Directory {
         /// The directory.
         path: PathBuf,
-        /// Why not.
         source: std::io::Error,
     },
     /// The journal cannot be opened or read.
     #[error(transparent)]
     Journal(#[from] JournalError),
-    /// There is no tokio runtime with a clock here.
+    /// The caller is not inside a tokio runtime with time enabled.
     #[error("a session must be started inside a tokio runtime")]
     NoRuntime,
 }
 
-/// The session is over, or so much is waiting in its inbox that nothing more is taken.
+/// A command could not be sent to the session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SendError {
     /// The session is closed.
     #[error("the session is closed")]
     Closed,
-    /// The session has not yet taken what was sent before.
+    /// The session's queue is full.
     #[error("the session has too many messages waiting; read its notices first")]
     Full,
 }

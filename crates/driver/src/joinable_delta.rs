@@ -1,8 +1,8 @@
-//! Pieces of streamed text that can be joined into one.
+//! Joins pieces of streamed text.
 
 use windlass_vocabulary::Delta;
 
-/// The two texts, when the second piece is of the same kind and so continues the first.
+/// The two texts, if both deltas are of the same kind and so can be joined.
 pub(crate) fn find_joinable_delta<'a>(
     last: &'a mut Delta,
     next: &'a Delta,

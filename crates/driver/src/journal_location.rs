@@ -1,4 +1,4 @@
-//! Where a journal lies, and what it is opened with.
+//! The path of a journal, and how to open it.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -9,19 +9,18 @@ use windlass_journal::{Durability, JournalHead};
 
 use crate::latency::LatencyHistogram;
 
-/// Where a journal lies and what it says of itself.
 #[derive(Clone, Debug)]
 pub(crate) struct JournalLocation {
     pub(crate) path: PathBuf,
     pub(crate) durability: Durability,
-    /// What it is written to; nested sessions write to the same.
+    /// The disk; nested sessions use the same one.
     pub(crate) disk: Arc<dyn JournalDisk>,
-    /// It is not made if it is not there.
+    /// Fail if the file does not exist, instead of creating it.
     pub(crate) must_exist: bool,
     pub(crate) head: JournalHead,
     pub(crate) price_table: Option<String>,
-    /// The number of its last record, for those who keep things beside it.
+    /// The sequence number of its last record, for files that are kept beside it.
     pub(crate) last_seq: Arc<AtomicU64>,
-    /// Counts how long the disk was waited for.
+    /// Measures how long callers waited for the disk.
     pub(crate) latency: Arc<LatencyHistogram>,
 }

@@ -1,10 +1,10 @@
-//! How long records took to the disk, from the moment an effect had to wait for them to the moment they
-//! were safe; counted in buckets: bounded, whatever the load.
+//! A histogram of how long effects waited until their record was on disk. The buckets are fixed, so
+//! its size does not depend on the load.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Counts waits for the disk. Shared by as many sessions as one likes.
+/// Counts waits for the disk. Can be shared by any number of sessions.
 #[derive(Debug)]
 pub struct LatencyHistogram([AtomicU64; BUCKETS]);
 
@@ -21,13 +21,13 @@ impl LatencyHistogram {
         }
     }
 
-    /// How many there were.
+    /// The number of waits.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.0.iter().map(|bucket| bucket.load(Ordering::Relaxed)).sum()
     }
 
-    /// So many of a thousand took at most this long, to an eighth.
+    /// The time within which this many of a thousand waits ended, rounded up by at most an eighth.
     #[must_use]
     pub fn quantile(&self, per_mille: u64) -> Duration {
         let wanted = (self.count() * per_mille).div_ceil(1_000);
@@ -42,7 +42,7 @@ impl LatencyHistogram {
     }
 }
 
-/// Eight buckets for each doubling, from a microsecond up.
+/// Eight buckets for each doubling, starting at a microsecond.
 fn bucket_index(waited: Duration) -> usize {
     let micros = u64::try_from(waited.as_micros()).unwrap_or(u64::MAX).max(1);
     let doublings = u64::from(micros.ilog2());
@@ -60,7 +60,7 @@ fn bucket_upper_bound(bucket: usize) -> Duration {
     Duration::from_micros(base + base * (u64::try_from(eighth).unwrap_or(7) + 1) / 8)
 }
 
-/// Up to a dozen days.
+/// Enough for about twelve days.
 const BUCKETS: usize = 8 * 40;
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
-//! Performs the engine's effects and reports what happened; decides nothing.
+//! Performs the engine's effects and reports the results as events. Makes no decisions.
 //!
-//! This is the crate to embed: [`SessionBuilder`] starts a session, [`Session`] is the handle to it, and
+//! This is the crate to embed: [`SessionBuilder`] starts a session, [`Session`] is its handle, and
 //! [`Notices`] is the stream of what happens. Inside, one task owns the engine's state: it takes an
-//! event, writes it down, asks the engine for the next state and effects, and starts each effect as a
-//! task of its own that reports back as an event. A slow tool or server therefore never blocks the
-//! session, and an interrupt is served at once.
+//! event, writes it to the journal, asks the engine for the next state and effects, and starts each
+//! effect as a task of its own that reports back as an event. A slow tool or server therefore never
+//! blocks the session, and an interrupt is handled at once.
 //!
 //! # Quick start
 //!
@@ -59,12 +59,12 @@
 //! Each runs without a key: `cargo run -p windlass-driver --example own_tool`. `docs/library.md` says
 //! what is promised to those who embed this crate.
 //!
-//! # What is promised
+//! # Guarantees
 //!
-//! What a driver owes the engine: each effect is performed once, in order; every task that is not
-//! cancelled reports exactly one end, even if it panics; an event is on disk before its effects
-//! are performed; and no rule of the loop is repeated here: there is no branch on a transition or a
-//! terminal reason in this crate.
+//! The driver guarantees to the engine: each effect is performed once, in order; every task that is
+//! not cancelled reports exactly one end, even if it panics; an event is on disk before its effects
+//! are performed; and no rule of the loop is repeated here: this crate does not branch on a
+//! transition or a terminal reason.
 //!
 //! Reading order: `session_builder`, `session`, `session_loop`, `effect_performer`, then what it starts:
 //! `model`, `tool`, `subagent`, `permission_prompts`, `hook`, `spill_writer`, `attachment`.
@@ -153,7 +153,7 @@ pub use windlass_tool::{
 pub use windlass_vocabulary as vocabulary;
 pub use windlass_vocabulary::Interrupt;
 
-/// A conversation in the form that every provider takes, besides the types at the root.
+/// The provider-independent form of a conversation, except for the types at the root.
 pub mod dialect {
     pub use windlass_dialect::normalized_conversation::{
         AnswerPart, AnsweredCall, CallResult, ConversationExchange, MediaPart,
@@ -161,7 +161,7 @@ pub mod dialect {
     };
 }
 
-/// What policies, rules and grants are made of, besides the types at the root.
+/// Policies, rules and grants, except for the types at the root.
 pub mod permission {
     pub use windlass_permission::file_system_view::{FileSystemView, MatchingNames, PathEntry};
     pub use windlass_permission::{
@@ -169,7 +169,7 @@ pub mod permission {
     };
 }
 
-/// What commands are held by, besides the types at the root.
+/// Confinement of commands, except for the types at the root.
 pub mod sandbox {
     pub use windlass_sandbox::{
         AllowedHost, EntryProgram, ProxyHostRules, ProxyThread, SandboxBackend, SandboxNetwork,
@@ -177,7 +177,7 @@ pub mod sandbox {
     };
 }
 
-/// What tools are given and made of, besides the types at the root.
+/// The parts of tools and their inputs, except for the types at the root.
 pub mod tool_types {
     pub use windlass_tool::side_question::{
         SideAnswer, SideAnswerFuture, SideModel, SideQuestion, SideSearchDomains,

@@ -1,8 +1,9 @@
-//! Notes for later sessions: one Markdown file with a line for each, which a model wrote after a run.
+//! Notes for later sessions: one Markdown file with one line per note, written by a model after a
+//! run.
 //!
-//! New lines are added at the end, so that two sessions at once lose nothing; one that is there is not
-//! added again. Shorter notes take the place of all at once, and what they replace is kept beside
-//! them. Which notes there should be is the engine's to ask and a model's to say.
+//! New lines are appended, so that concurrent sessions lose nothing; existing lines are not
+//! repeated. A consolidated version replaces the whole file, and the previous one is kept beside
+//! it. The engine decides when to ask for notes, and a model writes them.
 
 use std::io::{Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -21,8 +22,8 @@ impl MemoryFile {
         Self { path }
     }
 
-    /// Keeps notes. Gives all of them back when they should be made shorter; an error says in a line
-    /// why nothing was kept.
+    /// Saves notes. Returns all of them when they should be consolidated. An error is one line
+    /// about why nothing was saved.
     pub(crate) async fn save(&self, chore: Chore, text: String) -> Result<Option<String>, String> {
         let path = self.path.clone();
         let place = path.display().to_string();
@@ -69,7 +70,7 @@ fn replace_notes(path: &Path, text: &str) -> std::io::Result<()> {
 }
 
 fn read_notes(path: &Path) -> std::io::Result<String> {
-    // A pipe at this place would be waited for.
+    // Reading a named pipe at this path would block.
     if path.metadata().is_ok_and(|found| !found.is_file()) {
         return Err(std::io::Error::other("it is not a file"));
     }
@@ -83,7 +84,7 @@ fn read_notes(path: &Path) -> std::io::Result<String> {
     Ok(text)
 }
 
-/// Notes are read back up to so many bytes; more are not kept before they are made shorter.
+/// Limit on the bytes read back. Above it, nothing is added until the notes are consolidated.
 const BYTES_MAX: usize = 25 * 1024;
-/// More lines than this are worth making shorter: 200 are read back.
+/// Notes are consolidated above this many lines: only 200 are read back.
 const CONSOLIDATE_LINES_MIN: usize = 150;

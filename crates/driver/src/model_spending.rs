@@ -1,4 +1,4 @@
-//! What each model used and cost, nested sessions and side work included.
+//! Usage and cost per model, including nested sessions and side requests.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -6,21 +6,21 @@ use std::sync::{Arc, Mutex, PoisonError};
 use windlass_engine::State;
 use windlass_vocabulary::{MicroUsd, ModelName, Usage};
 
-/// Spending by model of a session and all sessions nested in it, since this process took it up.
+/// Spending by model, of a session and its nested sessions, since this process opened it.
 #[derive(Clone, Debug, Default)]
 pub struct ModelSpending {
     by_model: Arc<Mutex<BTreeMap<ModelName, (Usage, MicroUsd)>>>,
 }
 
 impl ModelSpending {
-    /// What was used and spent so far.
+    /// The usage and cost so far.
     #[must_use]
     pub fn read(&self) -> BTreeMap<ModelName, (Usage, MicroUsd)> {
         self.by_model.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
-/// Takes over what one session of the tree is billed.
+/// Adds the ledger rows of one session of the tree.
 #[derive(Debug)]
 pub(crate) struct SpendingRecorder {
     rows_seen: usize,
@@ -28,14 +28,14 @@ pub(crate) struct SpendingRecorder {
 }
 
 impl SpendingRecorder {
-    /// What is in the ledger already, another process paid for.
+    /// Rows that are in the ledger already were paid for by an earlier process.
     pub(crate) fn new(state: &State, spending: ModelSpending) -> Self {
         Self { rows_seen: state.ledger.rows().len(), spending }
     }
 
     pub(crate) fn record(&mut self, state: &State) {
         let rows = state.ledger.rows();
-        // Fewer rows than before: the conversation went back.
+        // There are fewer rows than before if the conversation was rewound.
         let new = rows.get(self.rows_seen..).unwrap_or_default();
         self.rows_seen = rows.len();
         if new.is_empty() {

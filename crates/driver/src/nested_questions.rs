@@ -1,4 +1,4 @@
-//! Questions of nested sessions, under tickets that cannot be mistaken for the parent's.
+//! Questions of nested sessions, under tickets that are distinct from the parent's.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,7 +12,7 @@ use crate::session::Session;
 /// Tickets from here on belong to nested sessions; an engine counts up from one.
 const FIRST_NESTED_TICKET: u64 = 1 << 62;
 
-/// Open questions of all nested sessions of a tree.
+/// The open questions of all nested sessions of a tree.
 #[derive(Debug, Default)]
 pub(crate) struct NestedQuestions {
     count: AtomicU64,
@@ -20,7 +20,7 @@ pub(crate) struct NestedQuestions {
 }
 
 impl NestedQuestions {
-    /// Puts the question to the client that answers the parent's.
+    /// Passes the question to the client of the parent.
     pub(crate) fn ask(
         &self,
         notice_sender: &NoticeSender,
@@ -34,7 +34,7 @@ impl NestedQuestions {
         notice_sender.send(Notice::PermissionAsked { ticket: nested, question });
     }
 
-    /// The nested session no longer wants to know.
+    /// Called when the nested session withdraws its question.
     pub(crate) fn withdraw(&self, notice_sender: &NoticeSender, session: &Session, ticket: Ticket) {
         let mut open = self.lock_open();
         let nested = open
@@ -47,7 +47,7 @@ impl NestedQuestions {
         }
     }
 
-    /// A session is over and no longer waits for its answers.
+    /// Withdraws all questions of a closed session.
     pub(crate) fn withdraw_all(&self, notice_sender: &NoticeSender, session: &Session) {
         let mut open = self.lock_open();
         let nested: Vec<Ticket> = open
@@ -61,15 +61,15 @@ impl NestedQuestions {
         }
     }
 
-    /// Is this ticket a nested session's?
+    /// Does this ticket belong to a nested session?
     pub(crate) fn is_nested_ticket(ticket: Ticket) -> bool {
         ticket.0 >= FIRST_NESTED_TICKET
     }
 
-    /// Carries an answer to the session that asked.
+    /// Passes an answer to the session that asked.
     pub(crate) fn answer(&self, ticket: Ticket, answer: PermissionAnswer) {
         if let Some((session, asked)) = self.lock_open().remove(&ticket) {
-            // A session that is gone needs no answer.
+            // If that session has closed, the answer is dropped.
             let _ = session.answer(asked, answer);
         }
     }

@@ -1,7 +1,7 @@
-//! The channel on which a front end receives what happens.
+//! The channel on which a front end receives notices.
 //!
-//! Sending never waits: the engine must not block on a slow reader. Three rules keep
-//! memory bounded all the same.
+//! Sending never blocks, so that a slow reader cannot stop the engine. Three rules bound the
+//! memory:
 //!
 //! 1. Neighbouring pieces of the same text are joined while they wait to be read. A reader that wants
 //!    them one by one gets that until [`SEPARATE_NOTICES_MAX`] wait.
@@ -11,8 +11,7 @@
 //! 3. Over [`NOTICES_MAX`] unread notices or [`BYTES_MAX`] unread bytes, the oldest go, except
 //!    `RunEnded` and permission questions, which are never dropped.
 //!
-//! Whatever was dropped is counted and reported in a `Warning` before the next notice that is read. What
-//! a reader does with the notices is not decided here.
+//! Dropped notices are counted, and reported in a `Warning` before the next notice is read.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -29,21 +28,20 @@ use windlass_vocabulary::{
     ContentBlock, Delta, HookNotice, MicroUsd, Notice, Terminal, ToolResultPart, Usage,
 };
 
-/// The reading end: what a session tells, in order. Also a `futures_core::Stream`, for those who have
-/// the tools for one.
+/// The receiver: a session's notices, in order. Also implements `futures_core::Stream`.
 #[derive(Debug)]
 pub struct Notices {
     shared: Arc<SharedNoticeQueue>,
 }
 
-/// The telling end, held by the session's task.
+/// The sender, owned by the session's task.
 #[derive(Clone, Debug)]
 pub(crate) struct NoticeSender {
     shared: Arc<SharedNoticeQueue>,
     watch: Option<Arc<SessionWatch>>,
 }
 
-/// With `separate_deltas`, pieces of text stay as they came, unless a great many wait.
+/// With `separate_deltas`, pieces of text are joined only when a great many are unread.
 pub(crate) fn channel(separate_deltas: bool) -> (NoticeSender, Notices) {
     let queue = NoticeQueue { separate_deltas, ..NoticeQueue::default() };
     let shared = Arc::new(SharedNoticeQueue { queue: Mutex::new(queue) });
@@ -51,8 +49,7 @@ pub(crate) fn channel(separate_deltas: bool) -> (NoticeSender, Notices) {
 }
 
 impl Notices {
-    /// The next notice, or `None` when the session is closed and everything was read. Dropping the
-    /// future loses nothing.
+    /// The next notice, or `None` when the session is closed and everything was read. Cancel-safe.
     pub async fn next(&mut self) -> Option<Notice> {
         poll_fn(|context| self.poll_notice(context)).await
     }
@@ -63,25 +60,25 @@ impl Notices {
             Some(notice) => Poll::Ready(Some(notice)),
             None if queue.is_closed => Poll::Ready(None),
             None => {
-                // Nothing is sent between the check and this: we hold the queue.
+                // We hold the lock of the queue, so nothing is sent between the check and this.
                 queue.waker = Some(context.waker().clone());
                 Poll::Pending
             }
         }
     }
 
-    /// Why the session can no longer be stored; a `Notice::Warning` carries the same words.
+    /// Why the session can no longer be stored; a `Notice::Warning` has the same text.
     pub fn storage_failure(&self) -> Option<String> {
         self.shared.lock_queue().storage_failure.clone()
     }
 
-    /// The next notice if one waits.
+    /// The next notice, if one is queued.
     pub fn try_next(&mut self) -> Option<Notice> {
         self.shared.lock_queue().pop()
     }
 
-    /// Reads on until the run is over; everything on the way is dropped. `None` when the session
-    /// closed without a run having ended.
+    /// Reads until the run ends, and drops all other notices. `None` if the session closed before a
+    /// run ended.
     pub async fn wait_for_run_end(&mut self) -> Option<RunEnding> {
         loop {
             if let Notice::RunEnded(ending) = self.next().await? {
@@ -100,7 +97,7 @@ impl Stream for Notices {
 }
 
 impl NoticeSender {
-    /// Whatever is sent from now on is told the observer first.
+    /// Reports every notice to the observer before it is queued.
     pub(crate) fn with_watch(self, watch: Option<Arc<SessionWatch>>) -> Self {
         Self { watch, ..self }
     }
@@ -124,13 +121,14 @@ impl NoticeSender {
         self.send(Notice::Warning(text.into()));
     }
 
-    /// The session ends, because it can no longer be stored.
+    /// The session ends because it can no longer be stored.
     pub(crate) fn report_storage_failure(&self, why: String) {
         self.shared.lock_queue().storage_failure.get_or_insert_with(|| why.clone());
         self.warn(why);
     }
 
-    /// The session broke down. A run that is under way ends here, because nothing else will report it.
+    /// The session's task has panicked. Ends the current run here, because nothing else will report
+    /// it.
     pub(crate) fn fail(&self, why: String) {
         self.warn(why.clone());
         if self.shared.lock_queue().is_running {
@@ -180,11 +178,11 @@ struct NoticeQueue {
     bytes: usize,
     separate_deltas: bool,
     dropped: u64,
-    /// A run began and its end was not reported.
+    /// A run has begun and its end was not reported.
     is_running: bool,
     is_closed: bool,
     storage_failure: Option<String>,
-    /// Who waits for the next one.
+    /// The task that waits for the next notice.
     waker: Option<Waker>,
 }
 
@@ -227,7 +225,7 @@ impl NoticeQueue {
         Some(notice)
     }
 
-    /// Joins a piece of text to the unread piece before it, or gives the notice back with its size.
+    /// Joins a piece of text to the unread one before it, or returns the notice with its size.
     fn merge_into_last(&mut self, notice: Notice) -> Option<(Notice, usize)> {
         let is_joining = !self.separate_deltas || self.unread.len() >= SEPARATE_NOTICES_MAX;
         if let Some((last, size)) = self.unread.back_mut().filter(|_| is_joining)
@@ -244,7 +242,7 @@ impl NoticeQueue {
     }
 }
 
-/// The two texts, when the second notice continues the first.
+/// The two texts, if the second notice continues the first.
 fn find_joinable_text<'a>(
     last: &'a mut Notice,
     next: &'a Notice,
@@ -269,7 +267,7 @@ fn is_undroppable(notice: &Notice) -> bool {
     matches!(notice, Notice::RunEnded(_) | Notice::PermissionAsked { .. })
 }
 
-/// Bytes a notice keeps alive by itself; the fixed part is a round figure.
+/// The memory held by a notice; the fixed part is an estimate.
 fn estimate_size(notice: &Notice) -> usize {
     let own = if let Notice::Streamed { delta, .. } = notice {
         delta_size(delta)
@@ -308,13 +306,13 @@ fn block_size(block: &ContentBlock) -> usize {
     }
 }
 
-/// Unread bytes over which decoration is dropped.
+/// Above this many unread bytes, decoration is dropped.
 const DECORATION_BYTES_MAX: usize = 16 << 20;
-/// Unread bytes over which the oldest notices are dropped.
+/// Above this many unread bytes, the oldest notices are dropped.
 const BYTES_MAX: usize = 64 << 20;
-/// Unread notices from which on pieces of text are joined in any case.
+/// Above this many unread notices, pieces of text are always joined.
 const SEPARATE_NOTICES_MAX: usize = 10_000;
-/// Unread notices over which the oldest are dropped.
+/// Above this many unread notices, the oldest are dropped.
 const NOTICES_MAX: usize = 100_000;
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
-//! For programs that measure sessions: what a session and those nested in it do, as it happens.
+//! Observes what a session and its nested sessions do, for telemetry.
 //!
-//! An observer sees more than a front end (failed attempts, verdicts of hooks, what is beside the
-//! conversation) and changes nothing. It is called on the session's own task, so it must not wait.
+//! An observer sees more than a front end (failed attempts, hook verdicts, requests outside of the
+//! conversation) and cannot change anything. It is called on the session's own task, so it must not
+//! block.
 
 use std::fmt;
 use std::future::Future;
@@ -15,50 +16,50 @@ use windlass_vocabulary::{
     ToolCallId, ToolOutcome, Usage, WireFormat,
 };
 
-/// Watches sessions. One observer may watch many.
+/// Observes sessions. One observer may be used for many.
 pub trait SessionObserver: fmt::Debug + Send + Sync {
-    /// Something happened. Must return at once.
+    /// Called for each observation. Must return at once.
     fn observe(&self, session: &ObservedSession, observation: Observation<'_>);
 
-    /// Where something that is about to be started stands in a trace, if there is one.
+    /// The trace context for something that is about to start, if there is a trace.
     fn trace_context(
         &self,
         session: &ObservedSession,
         position: TracePosition<'_>,
     ) -> Option<TraceContext>;
 
-    /// The first session of a tree is over: a last chance to send what was observed. The session is
-    /// closed when this ends, or after [`SessionObserver::finish_max`].
+    /// Called when the first session of a tree has ended: a last chance to send observations. The
+    /// session closes when the future completes, or after [`SessionObserver::finish_max`].
     fn finish(&self) -> ObserverFuture;
 
-    /// The longest that [`SessionObserver::finish`] may take.
+    /// Limit for [`SessionObserver::finish`].
     fn finish_max(&self) -> Duration;
 }
 
 /// What [`SessionObserver::finish`] returns.
 pub type ObserverFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// The session that something happened in.
+/// The session of an observation.
 #[derive(Clone, Debug)]
 pub struct ObservedSession {
     /// The id of the first session of its tree.
     pub id: String,
     /// The agent of this session.
     pub agent: AgentId,
-    /// The kind of agent; the first session has none.
+    /// The kind of agent; `None` for the first session.
     pub agent_kind: Option<String>,
-    /// The agent and the call that started this session; the first session has none.
+    /// The agent and the call that started this session; `None` for the first session.
     pub started_by: Option<(AgentId, ToolCallId)>,
-    /// What must not leave the session.
+    /// The keys to redact from whatever leaves the session.
     pub secrets: Secrets,
-    /// Where models live that have no server of their own below.
+    /// The server of all models that `other_servers` does not name.
     pub server: ModelServer,
-    /// Models that live elsewhere.
+    /// Models with a server of their own.
     pub other_servers: Vec<(ModelName, ModelServer)>,
 }
 
 impl ObservedSession {
-    /// Where a model lives.
+    /// The server of a model.
     #[must_use]
     pub fn server_of(&self, model: &ModelName) -> &ModelServer {
         let other = self.other_servers.iter().find(|(name, _)| name == model);
@@ -66,180 +67,172 @@ impl ObservedSession {
     }
 }
 
-/// A model server, without what proves who asks.
+/// A model server, without its credential.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModelServer {
-    /// The language it speaks.
+    /// The wire format it uses.
     pub wire: WireFormat,
     /// Its address.
     pub base_url: String,
 }
 
-/// What is about to be started.
+/// What is about to start.
 #[derive(Clone, Copy, Debug)]
 pub enum TracePosition<'a> {
-    /// A request to the model server at this address.
+    /// A request to a model server.
     Request {
-        /// The request.
+        /// The attempt.
         attempt: AttemptId,
-        /// Where it goes.
+        /// The server's address.
         base_url: &'a str,
     },
-    /// A tool call, or a hook about one.
+    /// A tool call, or a hook for one.
     Call(&'a str),
-    /// A hook that is about no call.
+    /// A hook that does not belong to a call.
     Session,
 }
 
-/// One thing that happened.
 #[derive(Clone, Copy, Debug)]
 pub enum Observation<'a> {
     /// The session is open.
     SessionStarted {
-        /// Why, as hooks are told: `startup`, `resume`, `clear`, `fork`.
+        /// The start source given to hooks: `startup`, `resume`, `clear`, `fork`.
         source: &'a str,
     },
     /// The session closes. Nothing follows.
     SessionEnded,
     /// A prompt was accepted.
     PromptAccepted(&'a [ContentBlock]),
-    /// A client asked for compaction.
+    /// A client requested a compaction.
     CompactionAsked,
-    /// A request of the conversation goes out.
+    /// A request of the conversation is sent.
     RequestSent(&'a ModelRequest),
     /// The answer is complete.
     AnswerEnded {
-        /// The request.
+        /// The attempt.
         attempt: AttemptId,
         /// Why the model stopped.
         stop: ModelStopReason,
     },
     /// The request failed, before or in the middle of the answer.
     RequestFailed {
-        /// The request.
+        /// The attempt.
         attempt: AttemptId,
-        /// Why.
         failure: &'a ModelFailure,
     },
-    /// The request was given up.
+    /// The request was cancelled.
     RequestCancelled {
-        /// The request.
+        /// The attempt.
         attempt: AttemptId,
     },
-    /// A request beside the conversation goes out: a summary, a title.
+    /// A request outside of the conversation is sent: a summary, a title.
     SideRequestSent {
-        /// What it is known by.
+        /// Its id.
         ticket: Ticket,
         /// The request.
         request: &'a ModelRequest,
     },
-    /// A request beside the conversation ended.
+    /// A request outside of the conversation has ended.
     SideRequestEnded {
-        /// What it is known by.
+        /// Its id.
         ticket: Ticket,
-        /// Why there is no answer.
+        /// The failure; `None` if there is an answer.
         failure: Option<&'a ModelFailure>,
-        /// What it used.
         usage: Usage,
-        /// What it cost.
         cost: MicroUsd,
     },
-    /// A question of a tool or a hook to a model was answered, or was not.
+    /// A model request of a tool or hook has ended.
     SideQuestionEnded {
-        /// The model asked.
         model: &'a ModelName,
-        /// What it used.
         usage: Usage,
-        /// What it cost.
         cost: MicroUsd,
-        /// How long it took.
         took: Millis,
-        /// There is an answer.
+        /// Whether there is an answer.
         is_answered: bool,
     },
-    /// Hooks are asked about a call before it is decided.
+    /// Hooks run before a call is decided.
     HooksAsked {
-        /// What the question is known by.
+        /// The id of this step.
         ticket: Ticket,
         /// The call.
         call: &'a ToolCall,
     },
-    /// Hooks have spoken.
+    /// Those hooks have ended.
     HooksAnswered {
-        /// What the question is known by.
+        /// The id of this step.
         ticket: Ticket,
-        /// What they said together.
+        /// Their combined verdict.
         verdict: &'a HookVerdict,
     },
-    /// The user is to be asked about a call; a hook may still answer first.
+    /// The user is about to be asked about a call; a hook may still answer first.
     QuestionAsked {
-        /// What the question is known by.
+        /// The id of the question.
         ticket: Ticket,
         /// The call.
         call: &'a ToolCall,
     },
     /// A question about a call was answered.
     QuestionAnswered {
-        /// What the question is known by.
+        /// The id of the question.
         ticket: Ticket,
         /// The answer.
         answer: &'a PermissionAnswer,
     },
     /// A call was allowed and starts.
     CallStarted {
-        /// What its end is known by.
+        /// The id of the execution.
         ticket: Ticket,
         /// The call.
         call: &'a ToolCall,
     },
     /// A call ended.
     CallEnded {
-        /// What its start was known by.
+        /// The id of the execution.
         ticket: Ticket,
-        /// What came of it.
+        /// Its result.
         outcome: &'a ToolOutcome,
     },
-    /// Hooks of one moment start.
+    /// A batch of hooks starts.
     HooksStarted {
-        /// The moment, by its public name.
+        /// The name of the hook event.
         event: &'a str,
-        /// The tool or the source they are matched with.
+        /// The tool or source that the matchers are compared with.
         target: Option<&'a str>,
-        /// How many.
+        /// How many hooks run.
         count: usize,
     },
-    /// Hooks of one moment have ended.
+    /// A batch of hooks has ended.
     HooksEnded(&'a HookBatchResult<'a>),
-    /// Another permission mode applies.
+    /// The permission mode has changed.
     ModeChanged {
-        /// The mode until now.
+        /// The previous mode.
         from: PermissionMode,
-        /// The mode from now on.
+        /// The new mode.
         to: PermissionMode,
-        /// A tool changed it, not the user.
+        /// It was changed by a tool, not by the user.
         is_by_tool: bool,
     },
-    /// What front ends are told.
+    /// A notice to front ends.
     Notice(&'a Notice),
 }
 
-/// How it went with the hooks of one moment.
+/// The result of a batch of hooks.
 #[derive(Clone, Copy, Debug)]
 pub struct HookBatchResult<'a> {
-    /// The moment, by its public name.
+    /// The name of the hook event.
     pub event: &'a str,
-    /// The tool or the source they were matched with.
+    /// The tool or source that the matchers were compared with.
     pub target: Option<&'a str>,
-    /// How many there were.
+    /// How many hooks ran.
     pub count: usize,
-    /// How many ended well.
+    /// How many succeeded.
     pub succeeded: usize,
-    /// How many objected.
+    /// How many blocked.
     pub blocking: usize,
-    /// How many failed without a say.
+    /// How many failed without blocking.
     pub failed: usize,
-    /// How many were called off.
+    /// How many were cancelled.
     pub cancelled: usize,
-    /// How long all of them took together.
+    /// The time from the first start to the last end.
     pub took: Millis,
 }

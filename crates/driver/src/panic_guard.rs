@@ -1,6 +1,6 @@
-//! Catches panics at the edge of a task, so that code of tools and hooks cannot take a session down.
+//! Catches panics of tools and hooks, so that they do not end a session.
 //!
-//! A task that panics must still report its end, or the engine would wait for ever.
+//! A task that panics must still report its end, or the engine would wait forever.
 
 use std::any::Any;
 use std::future::Future;
@@ -8,11 +8,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
 use std::task::Poll;
 
-/// Runs the future; a panic inside becomes an error with the panic's words.
+/// Runs the future, and converts a panic to an error with its message.
 pub(crate) async fn catch_panic<F: Future>(future: F) -> Result<F::Output, String> {
     let mut future = pin!(future);
     std::future::poll_fn(move |context| {
-        // Nothing of the future is touched again after a panic: it is dropped with this one.
+        // The future is not used again after a panic: it is dropped together with this one.
         let poll = || Pin::as_mut(&mut future).poll(context);
         match catch_unwind(AssertUnwindSafe(poll)) {
             Ok(Poll::Pending) => Poll::Pending,

@@ -1,7 +1,7 @@
-//! Carries a question to the front end and the answer back.
+//! Passes a question to the front end, and the answer back.
 //!
-//! Who may answer and what an answer means is not known here. An input that the answerer changed is
-//! shown to the registry again, because the engine judges calls by what the registry says of them.
+//! Does not know who may answer, or what an answer means. An input changed by the answer is
+//! inspected by the registry again, because the engine judges calls by that inspection.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -23,7 +23,7 @@ pub(crate) struct PermissionPrompts {
 
 struct OpenPermissionPrompt {
     call: ToolCall,
-    /// Calls off the hooks that look at it.
+    /// Cancels the hooks that review it.
     cancel: CancellationToken,
 }
 
@@ -37,7 +37,8 @@ impl PermissionPrompts {
         self.notice_sender.send(Notice::PermissionAsked { ticket, question });
     }
 
-    /// The question exists and no client was asked yet. The token is cancelled when it is withdrawn.
+    /// Registers a question without asking a client yet. The token is cancelled when it is
+    /// withdrawn.
     pub(crate) fn register(
         &self,
         ticket: Ticket,
@@ -50,9 +51,9 @@ impl PermissionPrompts {
         cancel
     }
 
-    /// Puts a question that was held, if it is still there. Says whether it is.
+    /// Asks a registered question, unless it was withdrawn. Returns whether it was asked.
     pub(crate) fn ask_registered(&self, ticket: Ticket, question: PermissionQuestion) -> bool {
-        // Under the lock, so that no client is asked what was withdrawn meanwhile.
+        // Holds the lock, so that a question that was withdrawn meanwhile is not asked.
         let open = self.lock_open();
         let is_there = open.contains_key(&ticket);
         if is_there {
@@ -71,8 +72,8 @@ impl PermissionPrompts {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Closes the question. Keys are removed from a changed input here, before the registry inspects
-    /// it, because what is inspected must be what runs.
+    /// Closes the question. Keys are redacted from a changed input before the registry inspects it,
+    /// because the input that is inspected must be the one that runs.
     pub(crate) fn take_answer(&self, ticket: Ticket, mut answer: PermissionAnswer) -> Event {
         if let PermissionAnswer::Allow { updated_input: Some(input), .. } = &mut answer
             && let Cow::Owned(clean) = self.inspector.tool_context.secrets.redact(input.as_str())

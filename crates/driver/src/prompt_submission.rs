@@ -1,58 +1,57 @@
-//! What a caller sends to a session: a prompt, perhaps with terms of its own, and prompts that wait.
+//! A prompt as a caller submits it, with options for its run, and queued prompts.
 
 use windlass_permission::Rule;
 use windlass_vocabulary::{ContentBlock, ModelName};
 
-/// A message for a session.
+/// A prompt for a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PromptSubmission {
     /// Text and media, in order.
     pub content: Vec<ContentBlock>,
-    /// It survives every context level word for word.
+    /// Context reduction never shortens it.
     pub pinned: bool,
-    /// Its name in the transcript: a UUID chosen by the sender. One is generated if there is none.
+    /// Its name in the transcript: a UUID chosen by the caller. One is generated if it is `None`.
     pub name: Option<String>,
-    /// Rules that allow more, for this run alone.
+    /// Allow rules for this run only.
     pub allow: Vec<Rule>,
-    /// The model for this run alone, if the session knows it.
+    /// The model for this run only. Ignored if the session does not know it.
     pub model: Option<ModelName>,
-    /// The command or skill this text comes from. A skill of that name is loaded, with its hooks.
+    /// The command or skill that the text was expanded from. A skill's hooks become active.
     pub slash_command: Option<SlashCommandCall>,
 }
 
-/// The custom command or skill that a user called, and whose text the message is.
+/// The custom command or skill that the user called, and whose text the message contains.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SlashCommandCall {
     /// Its name, without the slash.
     pub name: String,
-    /// What was written behind it.
+    /// The text after the name.
     pub arguments: String,
-    /// Whose it is: `user` or `project`.
+    /// Where it is defined: `user` or `project`.
     pub source: &'static str,
 }
 
-/// A message that waits for the next tool boundary.
+/// A message queued for the next tool boundary.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueuedMessage {
-    /// Its place among those that wait, counted from 0.
+    /// Its position in the queue, counted from 0.
     pub index: usize,
-    /// What its sender calls it.
+    /// The name given by the caller.
     pub name: Option<String>,
-    /// What it says.
     pub content: Vec<ContentBlock>,
-    /// It survives every context level word for word.
+    /// Context reduction never shortens it.
     pub pinned: bool,
 }
 
 impl PromptSubmission {
-    /// Calls it this in the transcript.
+    /// Sets its name in the transcript.
     #[must_use]
     pub fn with_name(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
         self
     }
 
-    /// Makes it survive every context level.
+    /// Excludes it from context reduction.
     #[must_use]
     pub fn pin(mut self) -> Self {
         self.pinned = true;

@@ -1,4 +1,4 @@
-//! A directory of the session's own, below the system's temporary directory.
+//! The session's own directory below the system's temporary directory.
 
 use std::fs::DirBuilder;
 use std::io::ErrorKind;
@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::SessionStartError;
 
-/// A new directory for this user alone. Names of the temporary directory can be guessed, so one that
-/// is already there belongs to another program and is never used.
+/// Creates a new directory that only this user can access. Names in the temporary directory can be
+/// guessed, so an existing one belongs to another program and is never used.
 pub(crate) fn create_scratch_directory() -> Result<PathBuf, SessionStartError> {
     static SCRATCH_DIRECTORY_COUNT: AtomicU64 = AtomicU64::new(0);
     let mut tries_left = 100_u8;

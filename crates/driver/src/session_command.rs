@@ -1,6 +1,6 @@
-//! Commands a [`Session`](crate::Session) handle sends to the loop, with what they carry.
+//! Commands that a [`Session`](crate::Session) handle sends to the loop.
 //!
-//! What each means is in `session_loop/apply_command.rs`.
+//! They are handled in `session_loop/apply_command.rs`.
 
 use std::path::PathBuf;
 
@@ -17,60 +17,54 @@ use crate::session_settings::{SessionSettingsView, SettingsChange};
 
 #[derive(Debug)]
 pub(crate) enum SessionCommand {
-    /// A message came.
     Submit(PromptSubmission),
-    /// A question was answered.
     Answer(Ticket, PermissionAnswer),
-    /// End what is going on.
+    /// Interrupt the current run.
     Interrupt(Interrupt),
-    /// Look again at the call that was put off, and say whether there is one.
+    /// Decide a deferred call again. Replies whether there is one.
     ResumeDeferred(oneshot::Sender<bool>),
-    /// Ask hooks whether an agent that was left alone and has nothing more to do may end; what they
-    /// want of it, if not.
+    /// Ask hooks whether a background agent that has finished may end. Replies with their prompt if
+    /// not.
     AskIdleHooks(oneshot::Sender<Option<String>>),
-    /// Compact history.
+    /// Compact the history.
     Compact(Option<String>),
-    /// Say what fills the window.
     GetInventory(oneshot::Sender<ContextUsage>),
-    /// Say what is set now.
     GetSettings(oneshot::Sender<Box<SessionSettingsView>>),
-    /// Say what waits for the next tool boundary.
+    /// List the messages queued for the next tool boundary.
     ListQueued(oneshot::Sender<Vec<QueuedMessage>>),
-    /// Change what waits there, or take it back.
+    /// Change or remove a queued message.
     ChangeQueued {
-        /// What is meant.
+        /// The message as the caller saw it.
         queued: QueuedMessage,
-        /// What it says from now on.
+        /// Its new content.
         content: Option<Vec<ContentBlock>>,
-        /// Was it still waiting? Answered when the change is on record.
+        /// Replies whether it was still queued, once the change is recorded.
         reply: oneshot::Sender<bool>,
     },
-    /// Ask something beside the conversation.
+    /// Ask a question outside of the conversation.
     AskSideQuestion(String),
-    /// Call the session this.
+    /// Set the title.
     Rename(String),
-    /// Write down who did what comes next.
+    /// Record which front end sends the next command.
     RecordAct {
         /// The front end, for example `browser`.
         by: &'static str,
-        /// What it did.
+        /// The command's name.
         act: &'static str,
     },
-    /// Say when nothing is seen to beside runs any more.
+    /// Reply when no chore is running any more.
     Drain(oneshot::Sender<()>),
-    /// Wait no longer before the next try.
+    /// End the pause before the next retry.
     RetryNow,
-    /// Go back to an earlier prompt.
     Rewind(RewindRequest),
-    /// Go on with other settings.
+    /// Change settings.
     Configure(Vec<SettingsChange>),
-    /// Say whether a run is going on.
+    /// Reply whether a run is in progress.
     IsRunActive(oneshot::Sender<bool>),
-    /// Ask hooks whether a change of settings files may take effect.
+    /// Run the `ConfigChange` hooks.
     ReviewConfigChange(ConfigChange, oneshot::Sender<Result<(), String>>),
-    /// Ask other hooks from now on.
+    /// Replace the hooks.
     ReplaceHooks(HookSet),
-    /// End the session.
     Close(SessionEndReason),
 }
 
@@ -80,7 +74,7 @@ pub(crate) struct RewindRequest {
     pub(crate) scope: RewindScope,
     pub(crate) options: RewindOptions,
     pub(crate) reply: oneshot::Sender<Result<RewindResult, RewindError>>,
-    /// What is going on must have ended by then.
+    /// The current run must have ended by then.
     pub(crate) deadline: Option<Instant>,
 }
 
@@ -95,17 +89,18 @@ impl RewindRequest {
     }
 }
 
-/// Settings that changed: in which layer, and in which file.
+/// A change of a settings file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigChange {
-    /// The layer.
+    /// The source, as hooks get it: `user_settings`, `project_settings`, `local_settings`,
+    /// `policy_settings`.
     pub source: ConfigChangeSource,
     /// The file.
     pub file: PathBuf,
 }
 
 impl ConfigChange {
-    /// Is it the administrator's, so that no hook may object?
+    /// Is it the administrator's? Hooks cannot block that.
     pub(crate) fn is_policy_change(&self) -> bool {
         self.source == ConfigChangeSource::Policy
     }

@@ -1,11 +1,11 @@
-//! Why a session ends, in the names hooks are configured with.
+//! Why a session ends, in the names of the hook configuration.
 
 /// Why a session ends, as hooks receive it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SessionEndReason {
-    /// What was said is forgotten, and another begins.
+    /// The conversation was cleared and another one begins.
     Clear,
-    /// An earlier one is taken up in its place.
+    /// Another session is resumed in its place.
     Resume,
     /// The user logs out.
     Logout,
@@ -17,7 +17,6 @@ pub enum SessionEndReason {
 }
 
 impl SessionEndReason {
-    /// Every one there is.
     pub const ALL: &'static [Self] =
         &[Self::Clear, Self::Resume, Self::Logout, Self::PromptInputExit, Self::Other];
 

@@ -1,4 +1,4 @@
-//! What callers read of a session's settings, and what they may change while it runs.
+//! The settings of a session for callers: what they can read, and what they can change during it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,30 +9,30 @@ use windlass_vocabulary::{
     Effort, MicroUsd, ModelFacts, ModelName, PermissionMode, ThinkingMode, ToolSpec,
 };
 
-/// The settings of a session at one moment, with everything that was allowed and loaded since it began.
+/// The settings of a session at one moment, including what was allowed and loaded since it began.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionSettingsView {
-    /// The model that is asked first.
+    /// The first model.
     pub model: ModelFacts,
-    /// The models that are asked when the first one is overloaded or gone, in order.
+    /// The fallback models, in order.
     pub fallbacks: Vec<ModelFacts>,
-    /// The model that writes summaries and labels; `None` means the main one.
+    /// The model for summaries and labels; `None` means the first one.
     pub small_model: Option<ModelFacts>,
     /// Permission mode, rules and working directories.
     pub policy: Policy,
-    /// The tools on offer, as the model is told of them.
+    /// The tools offered, as described to the model.
     pub tools: Arc<[ToolSpec]>,
-    /// The system prompt, without the lines the session appends.
+    /// The system prompt, without the lines that the session appends.
     pub system_prompt: Arc<str>,
-    /// Standing instructions, sent as a hidden first message.
+    /// Instructions that are sent as a hidden first message.
     pub user_context: Option<Arc<str>>,
-    /// Whether and how much the model reasons before it answers.
+    /// How the model reasons before it answers.
     pub thinking: ThinkingMode,
-    /// The effort asked for; `None` leaves it to the provider.
+    /// The requested effort; `None` means the provider's default.
     pub effort: Option<Effort>,
-    /// The most money the session may cost.
+    /// The cost limit of the session.
     pub budget_max: Option<MicroUsd>,
-    /// History is compacted when the window fills up.
+    /// Compact the history when the context window fills up.
     pub auto_compact: bool,
 }
 
@@ -56,23 +56,23 @@ impl From<&Settings> for SessionSettingsView {
 
 /// One change of a running session's settings, for [`Session::configure`](crate::Session::configure).
 pub enum SettingsChange {
-    /// Another permission mode.
+    /// Set the permission mode.
     Mode(PermissionMode),
-    /// Any change of the policy. The function is given the policy of the moment it takes effect, with
-    /// the rules that were added on the way.
+    /// Change the policy. The function gets the policy of the moment it is applied, including rules
+    /// that were added during the session.
     Policy(Box<dyn FnOnce(&mut Policy) + Send>),
-    /// Another first model. The number of fallbacks stays as it is.
+    /// Set the first model. The number of fallbacks stays the same.
     Model(ModelFacts),
-    /// Another way to reason.
+    /// Set the way of reasoning.
     Thinking(ThinkingMode),
-    /// Another effort; `None` leaves it to the provider.
+    /// Set the effort; `None` means the provider's default.
     Effort(Option<Effort>),
-    /// These tools of MCP servers in the place of all that are on offer now.
+    /// Replace all tools of MCP servers.
     McpTools(Vec<ToolSpec>),
 }
 
 impl SettingsChange {
-    /// A change of the policy, by a function.
+    /// Changes the policy with a function.
     pub fn policy(change: impl FnOnce(&mut Policy) + Send + 'static) -> Self {
         Self::Policy(Box::new(change))
     }

@@ -1,7 +1,7 @@
-//! Sessions as files: where their journals lie, which there are, and how one becomes two.
+//! Stored sessions: the paths of their journals, lists of them, and forks.
 //!
-//! A session needs none of this: [`SessionBuilder::journal`](crate::SessionBuilder::journal) takes any
-//! path. These are for callers that keep many.
+//! Optional: [`SessionBuilder::journal`](crate::SessionBuilder::journal) accepts any path. This is
+//! for callers that keep many sessions.
 
 use std::path::Path;
 
@@ -24,12 +24,12 @@ pub use windlass_journal::{
     ClaimHolder, DiskRemedy, LastRun, ListedSession, SessionCatalogue, SessionSummary,
 };
 
-/// Copies a journal to a new one, up to this record or all of it, as the session with this id. The source
-/// is only read, and may be written meanwhile. Returns the last record that was taken over.
+/// Copies a journal, up to this record or all of it, to a new one with this session id. The source
+/// is only read, and may be written meanwhile. Returns the last record copied.
 ///
 /// # Errors
 ///
-/// When the source cannot be read, or something is at the new path. Then nothing was written.
+/// The source cannot be read, or the new path exists. Then nothing was written.
 pub fn fork_journal(
     source: &Path,
     up_to: Option<u64>,

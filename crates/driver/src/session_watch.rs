@@ -1,7 +1,7 @@
-//! Tells an observer what passes through a session.
+//! Reports to an observer what happens in a session.
 //!
-//! Events and effects are told where they are decided, notices where they are sent; there is no third
-//! place, and a session that nobody observes pays one comparison.
+//! Events and effects are reported where they are decided, notices where they are sent. Without an
+//! observer this costs one comparison.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,7 +20,7 @@ pub(crate) struct SessionWatch {
     pub(crate) session: ObservedSession,
 }
 
-/// What is known of a step before it is taken, for what is told after it.
+/// What is recorded before a step, for the report after it.
 pub(crate) struct WatchedStep {
     side_request: Option<EndedSideRequest>,
     rows: usize,
@@ -43,7 +43,7 @@ impl SessionWatch {
         self.observer.trace_context(&self.session, position)
     }
 
-    /// Lets the observer send what it has, if no other session of the tree goes on.
+    /// Lets the observer send what it has, if no other session of the tree is open.
     pub(crate) async fn finish(&self) {
         self.observe(Observation::SessionEnded);
         if self.session.started_by.is_none() {
@@ -58,7 +58,7 @@ impl SessionWatch {
         }
     }
 
-    /// Tells of an event before it is decided.
+    /// Reports an event before it is decided.
     pub(crate) fn observe_event(&self, event: &Event, state: &State) -> WatchedStep {
         let mut side_request = None;
         match event {
@@ -106,8 +106,8 @@ impl SessionWatch {
         }
     }
 
-    /// Tells what follows from an event, before any of it is performed: what is started then asks for
-    /// its place in the trace.
+    /// Reports the effects of an event before any of them is performed, because what they start
+    /// needs its trace context.
     pub(crate) fn observe_effects(&self, before: WatchedStep, state: &State, effects: &[Effect]) {
         if let Some(EndedSideRequest { ticket, failure, usage }) = before.side_request {
             let rows = state.ledger.rows().get(before.rows..).unwrap_or_default();
@@ -148,7 +148,7 @@ impl SessionWatch {
                 point: HookPoint::PreToolUse,
                 subject: HookSubject::Call(call),
             } => self.observe(Observation::HooksAsked { ticket: *ticket, call }),
-            // Notices are told where they are sent, with those that follow from no event.
+            // Notices are reported where they are sent, because some do not come from an event.
             Effect::Tell(_)
             | Effect::Finish(_)
             | Effect::RunHook { .. }

@@ -1,8 +1,10 @@
-//! This session's end of a budget that several processes share (`windlass_journal::SharedBudgetFile`).
+//! This session's part of a budget that several processes share
+//! (`windlass_journal::SharedBudgetFile`).
 //!
-//! Before anything that costs money is sent, what it may cost is claimed in the file. Where that does not fit,
-//! the claim waits while others may give some of theirs back; then it is refused, and the engine is told
-//! the limit that is left for this session, by which it asks for less or ends.
+//! Before anything that costs money is sent, its maximal cost is claimed in the file. If that does
+//! not fit, the claim waits, because others may release some of theirs; after a timeout it is
+//! refused, and the engine gets the remaining limit of this session, so that it asks for less or
+//! ends.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -12,14 +14,13 @@ use windlass_engine::ledger::Ledger;
 use windlass_journal::{BudgetClaimOutcome, BudgetShare, SharedBudgetFile};
 use windlass_vocabulary::{FailureKind, MicroUsd, Millis, ModelFailure};
 
-/// This session's end of a shared budget.
 #[derive(Debug)]
 pub(crate) struct SharedBudget {
-    /// Committed before: no part of the shared budget.
+    /// Committed before the session joined: not part of the shared budget.
     base: BudgetShare,
     /// The session's own limit.
     limit: Option<MicroUsd>,
-    /// What is left of it, as the engine was told.
+    /// The remaining limit last sent to the engine.
     told: Option<MicroUsd>,
     claims: watch::Sender<BudgetClaim>,
     verdicts: watch::Receiver<BudgetVerdict>,
@@ -35,12 +36,12 @@ struct BudgetClaim {
 struct BudgetVerdict {
     number: u64,
     is_granted: bool,
-    /// What this session may have committed in all, if that is less than its own limit.
+    /// The total this session may commit, if that is less than its own limit.
     left: Option<MicroUsd>,
 }
 
 impl SharedBudget {
-    /// Draws on the budget in this file, if there is one, for this session, which has that ledger now.
+    /// Joins the budget in this file, if there is one, with this initial ledger.
     pub(crate) fn start(
         file_and_session: Option<(PathBuf, String)>,
         ledger: &Ledger,
@@ -55,7 +56,7 @@ impl SharedBudget {
         Some(Self { base, limit, told: None, claims, verdicts })
     }
 
-    /// Claims what the ledger holds now. What costs money starts when the gate opens.
+    /// Claims the ledger's commitments. The gate opens when they are granted.
     pub(crate) fn claim(&self, ledger: &Ledger) -> BudgetGate {
         let now = BudgetShare::of(ledger);
         let spent = now.spent.saturating_sub(self.base.spent);
@@ -72,13 +73,13 @@ impl SharedBudget {
         BudgetGate(Some(PendingClaim { verdicts: self.verdicts.clone(), number }))
     }
 
-    /// Returns the limit by which the engine decides from now on, whenever that changes.
+    /// Waits for a change, and returns the limit by which the engine must decide.
     pub(crate) async fn wait_for_limit(&mut self) -> Option<MicroUsd> {
         let told = self.told;
         let changed = self.verdicts.wait_for(|verdict| verdict.left != told).await;
         let left = changed.ok().map(|verdict| verdict.left);
         let Some(left) = left else {
-            // Nothing is granted any more, and nothing changes.
+            // The writer has ended, so nothing changes any more.
             return std::future::pending().await;
         };
         self.told = left;
@@ -86,7 +87,7 @@ impl SharedBudget {
     }
 }
 
-/// Opens when the shared budget holds what was claimed.
+/// Opens when the claim is granted.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BudgetGate(Option<PendingClaim>);
 
@@ -97,8 +98,8 @@ struct PendingClaim {
 }
 
 impl BudgetGate {
-    /// Waits for the answer. The error is one after which the engine asks again, by the limit that it was
-    /// told before.
+    /// Waits for the answer. After the error the engine asks again, with the limit it received
+    /// before.
     pub(crate) async fn wait(self) -> Result<(), ModelFailure> {
         let Some(PendingClaim { mut verdicts, number }) = self.0 else { return Ok(()) };
         let verdict = verdicts.wait_for(|verdict| verdict.number >= number).await;
@@ -114,7 +115,7 @@ impl BudgetGate {
     }
 }
 
-/// Writes this session's claims down, one after the other.
+/// Writes this session's claims, one after the other.
 struct BudgetWriter {
     path: PathBuf,
     session: String,
@@ -133,8 +134,8 @@ impl BudgetWriter {
                 let outcome = self.try_claim(claim.share, began.elapsed() < BUSY_WAIT_MAX).await;
                 let is_granted = match outcome {
                     BudgetClaimOutcome::Granted => {
-                        // What a refused request gives back is no sign that there is room for it now: it is
-                        // asked again by what is left.
+                        // A claim that releases money after a refusal does not mean that there is
+                        // room: the refused request is decided again by the new limit.
                         let has_room = claim.share.total() > granted;
                         left = left.filter(|_| !has_room);
                         granted = claim.share.total();
@@ -156,7 +157,7 @@ impl BudgetWriter {
         }
     }
 
-    /// A budget that cannot be read or written grants nothing.
+    /// A budget file that cannot be read or written grants nothing.
     async fn try_claim(&self, share: BudgetShare, may_wait: bool) -> BudgetClaimOutcome {
         let (path, session) = (self.path.clone(), self.session.clone());
         let claimed = tokio::task::spawn_blocking(move || {
@@ -166,6 +167,6 @@ impl BudgetWriter {
     }
 }
 
-/// How long a request waits for others to give something back before it asks for less.
+/// How long a request waits for others to release money before it is refused.
 const BUSY_WAIT_MAX: Duration = Duration::from_secs(120);
 const BUSY_PAUSE: Duration = Duration::from_millis(20);

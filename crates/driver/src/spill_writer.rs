@@ -1,8 +1,9 @@
-//! Keeps long texts on disk, where the model can read them back.
+//! Writes long texts to disk, where the model can read them.
 //!
-//! Files lie in the session's spill directory, for this user only, under the name the engine chose.
-//! A text is cut at [`TEXT_BYTES_MAX`] and the directory gets at most [`TOTAL_BYTES_MAX`] from here.
-//! A failure is a warning: the conversation goes on with the shortened text it already has.
+//! Files are in the session's spill directory, readable only by this user, under the name the
+//! engine chose. A text is cut at [`TEXT_BYTES_MAX`], and a session writes at most
+//! [`TOTAL_BYTES_MAX`]. A failure is a warning: the conversation continues with the shortened text
+//! it already has.
 
 use std::fs::{DirBuilder, OpenOptions};
 use std::io::{self, Write};
@@ -15,7 +16,7 @@ use tokio::task::JoinSet;
 
 use crate::notices::NoticeSender;
 
-/// The spill directory of one session, and what is being written to it.
+/// Writes to the spill directory of one session.
 pub(crate) struct SpillWriter {
     directory: Arc<SpillDirectory>,
     writing: JoinSet<()>,
@@ -44,7 +45,7 @@ impl SpillWriter {
         !self.writing.is_empty()
     }
 
-    /// Waits until one text is written; at once if none is being written.
+    /// Waits until one write has finished; returns at once if there is none.
     pub(crate) async fn wait_for_one(&mut self) {
         let _ = self.writing.join_next().await;
     }
@@ -60,7 +61,7 @@ impl SpillDirectory {
     }
 
     fn try_write(&self, name: &str, text: &str) -> io::Result<()> {
-        // The name comes from a call id, which comes from a server.
+        // The name contains a call id, which comes from a server and cannot be trusted.
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
         if name.is_empty()
             || name.len() > 200
@@ -89,7 +90,7 @@ impl SpillDirectory {
     }
 }
 
-/// Bytes kept of one text.
+/// Limit on the bytes of one text.
 const TEXT_BYTES_MAX: usize = 64 << 20;
-/// Bytes kept by one session.
+/// Limit on the bytes of one session.
 const TOTAL_BYTES_MAX: u64 = 1 << 30;

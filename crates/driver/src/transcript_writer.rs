@@ -1,8 +1,8 @@
-//! The transcript that other programs read, written beside the journal.
+//! Writes the transcript that other programs read, beside the journal.
 //!
-//! Behind the journal and never before it: what is written here is on record already, so that a
-//! transcript that cannot be written is reported and costs nothing else. One that lags behind, because
-//! a process died or it was deleted, is completed at the next write.
+//! It is written after the journal, so everything in it is on record already: if the transcript
+//! cannot be written, that is reported and nothing else fails. A transcript that lags behind,
+//! because a process died or the file was deleted, is completed at the next write.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -19,22 +19,22 @@ use windlass_vocabulary::{AgentId, MessageId, ToolCallId};
 use crate::clock;
 use crate::notices::NoticeSender;
 
-/// Which transcript a session writes, and who hears of it.
+/// The transcript that a session writes, and who is notified of its lines.
 #[derive(Clone, Default)]
 pub struct TranscriptConfig {
     /// The file; `None` if only the listener gets the lines.
     pub path: Option<PathBuf>,
-    /// What its lines say of the session.
+    /// The session's data for the lines.
     pub about: TranscriptContext,
-    /// The session's name.
+    /// The session's title.
     pub title: Option<String>,
-    /// Hears of every line right after it was written, and before the message it belongs to is told.
+    /// Called with every line right after it was written, before the notice of its message.
     pub listener: Option<TranscriptListener>,
-    /// What is said of the agent whose transcript it is.
+    /// Metadata of the agent whose transcript it is.
     agent_metadata: Option<Map<String, Value>>,
 }
 
-/// Hears of lines.
+/// Receives lines of the transcript.
 pub type TranscriptListener = Arc<dyn Fn(&AppendedTranscriptLines<'_>) + Send + Sync>;
 
 /// Lines that were written.
@@ -42,11 +42,11 @@ pub type TranscriptListener = Arc<dyn Fn(&AppendedTranscriptLines<'_>) + Send + 
 pub struct AppendedTranscriptLines<'a> {
     /// The file, if they were written to one.
     pub path: Option<&'a Path>,
-    /// The agent whose they are, if they are not the session's own.
+    /// The agent, if the lines are not the session's own.
     pub agent: Option<&'a str>,
-    /// The message they belong to; none for lines about the session.
+    /// Their message; `None` for lines about the session.
     pub message: Option<MessageId>,
-    /// What its lines are called, one for each block.
+    /// The UUIDs of the message's blocks.
     pub uuids: &'a [String],
     /// The lines.
     pub lines: &'a [String],
@@ -74,7 +74,7 @@ impl TranscriptConfig {
             meta.insert("parentAgentId".to_owned(), parent.as_str().into());
         }
         let session = self.path.as_ref().map(|path| match &self.about.agent {
-            // All agents of a session lie in one folder, whichever agent started them.
+            // All agents of a session share one folder, whichever agent started them.
             Some(_) => path.parent().and_then(Path::parent).unwrap_or(path).with_extension("jsonl"),
             None => path.clone(),
         });
@@ -90,7 +90,7 @@ impl TranscriptConfig {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TitleSource {
-    /// A person, or a program of theirs.
+    /// The user or a client.
     Person,
     /// A model.
     Model,
@@ -100,9 +100,9 @@ pub(crate) struct SessionTranscriptWriter {
     config: TranscriptConfig,
     transcriber: Transcriber,
     file: Option<TranscriptFile>,
-    /// The journal it can be made anew from.
+    /// The journal from which it can be rebuilt.
     journal: Option<(PathBuf, Arc<Settings>)>,
-    /// It cannot be written, and that was told.
+    /// It cannot be written, and that was reported.
     is_broken: bool,
 }
 
@@ -110,7 +110,7 @@ impl SessionTranscriptWriter {
     pub(crate) fn new(transcript: Option<TranscriptConfig>) -> Self {
         let config = transcript.unwrap_or_default();
         let mut transcriber = Transcriber::new(config.about.clone());
-        // Until the session says something, it is only followed.
+        // Nothing is written before the session has a message.
         transcriber.set_writing(false);
         Self { config, transcriber, file: None, journal: None, is_broken: false }
     }
@@ -123,7 +123,7 @@ impl SessionTranscriptWriter {
         self.transcriber.transcribe_effects(effects, 0);
     }
 
-    /// Takes in what stands in the journal beside events.
+    /// Handles journal entries other than events.
     pub(crate) fn read_entry(&mut self, entry: &JournalEntry) {
         self.transcriber.observe_entry(entry);
     }
@@ -138,7 +138,7 @@ impl SessionTranscriptWriter {
         self.transcriber.observe_note(note);
     }
 
-    /// What messages are called that wait for the next tool boundary.
+    /// The names of the messages queued for the next tool boundary.
     pub(crate) fn queued_names(&self) -> Vec<Option<String>> {
         self.transcriber.queued_names().map(|name| name.map(str::to_owned)).collect()
     }
@@ -190,7 +190,7 @@ impl SessionTranscriptWriter {
         self.write_agent_metadata(&path)
     }
 
-    /// Beside an agent's transcript lies who it is.
+    /// Writes a file beside an agent's transcript that describes the agent.
     fn write_agent_metadata(&self, path: &Path) -> Result<(), JournalError> {
         let Some(meta) = &self.config.agent_metadata else { return Ok(()) };
         windlass_journal::transcript::write_agent_metadata(
@@ -204,7 +204,7 @@ impl SessionTranscriptWriter {
         Ok(())
     }
 
-    /// Lists look for the name near the end.
+    /// Session lists look for the title near the end of the file.
     fn append_title_if_missing(&mut self) -> Result<(), JournalError> {
         let Some(file) = &mut self.file else { return Ok(()) };
         let tail = file.read_tail()?;
@@ -216,7 +216,7 @@ impl SessionTranscriptWriter {
         Ok(())
     }
 
-    /// The session has a name: a person's goes before a model's.
+    /// Sets the title. A user's takes precedence over a model's.
     pub(crate) fn set_title(
         &mut self,
         title: &str,
@@ -235,7 +235,7 @@ impl SessionTranscriptWriter {
             self.config.title = Some(title.to_owned());
         }
         let line = [line];
-        // Before anything was said there is no file, and the name is written with its first lines.
+        // Before the first message there is no file; the title is written with its first lines.
         let Some(file) = &mut self.file else { return };
         match file.append(&line) {
             Ok(()) => self.notify_listener(None, &[], &line),

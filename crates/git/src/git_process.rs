@@ -1,4 +1,4 @@
-//! One git process from start to end: its environment, its deadline, what it prints.
+//! Runs one git process: its environment, its deadline, its output.
 
 use std::ffi::{OsStr, OsString};
 use std::io::Read;
@@ -44,11 +44,11 @@ pub(super) fn run_git(
     Ok(GitOutput { code: status.code(), stdout, stderr })
 }
 
-/// A process that leads a group, which ends with it.
+/// Leads a process group, which is ended with it.
 struct GitProcessGroup(Child);
 
 impl GitProcessGroup {
-    /// It has closed its outputs, so it is about to end.
+    /// It has closed its outputs, so it is about to exit.
     fn wait(&mut self, deadline: Instant) -> Option<ExitStatus> {
         loop {
             match self.0.try_wait() {
@@ -62,7 +62,7 @@ impl GitProcessGroup {
 
 impl Drop for GitProcessGroup {
     fn drop(&mut self) {
-        // Once it was waited for, its number may be another's.
+        // After it is reaped, its id may be reused.
         if let Ok(None) = self.0.try_wait() {
             let _ = kill_process_group(Pid::from_child(&self.0), Signal::KILL);
             let _ = self.0.wait();
@@ -70,8 +70,8 @@ impl Drop for GitProcessGroup {
     }
 }
 
-/// Reads a pipe on a thread of its own, one byte more than may be kept, so that waiting can end and
-/// too much is seen.
+/// Reads a pipe on a separate thread, so that waiting can time out; reads one byte more than the
+/// limit, to detect that there is more.
 fn spawn_reader(pipe: Option<impl Read + Send + 'static>, most: usize) -> mpsc::Receiver<Vec<u8>> {
     let (done, over) = mpsc::channel();
     if let Some(mut pipe) = pipe {
@@ -85,7 +85,7 @@ fn spawn_reader(pipe: Option<impl Read + Send + 'static>, most: usize) -> mpsc::
     over
 }
 
-/// Where the user's own settings lie, and otherwise only what is said here.
+/// The user's own settings apply, plus these.
 fn build_environment(settings: &[(String, String)]) -> Vec<(OsString, OsString)> {
     let passed_on = ["HOME", "XDG_CONFIG_HOME", "TMPDIR"];
     let passed_on =
@@ -96,8 +96,8 @@ fn build_environment(settings: &[(String, String)]) -> Vec<(OsString, OsString)>
     all
 }
 
-/// The settings that keep git from running anything by itself, as variables for a process that may
-/// start git. Programs under these names are turned off as well.
+/// Settings that keep git from running other programs, as environment variables for a process that
+/// may start git. Also disables the named programs.
 #[must_use]
 pub fn build_safe_variables(named: &[String]) -> Vec<(OsString, OsString)> {
     render_settings(&safe_config::build_settings(named))
@@ -122,7 +122,7 @@ const FIXED_ENVIRONMENT: &[(&str, &str)] = &[
     ("GIT_PAGER", "cat"),
     ("GIT_OPTIONAL_LOCKS", "0"),
     ("GIT_NO_LAZY_FETCH", "1"),
-    // No transport has this name.
+    // No transport has this name, so all are forbidden.
     ("GIT_ALLOW_PROTOCOL", "none"),
 ];
 

@@ -1,9 +1,9 @@
-//! Git inside a command that nobody was asked about: the settings that keep it from running what the
-//! repository names, or the reason why no setting can.
+//! Git in commands that run without a question: the settings that keep it from running programs
+//! named by the repository, or why no setting can.
 //!
-//! Filters and drivers have names of the repository's choosing, so its own configuration is listed
-//! first, by git itself and without running anything. What the user's global settings name is the
-//! user's and stays. The list is kept until a file changes that it came from.
+//! Filters and drivers have arbitrary names, so the repository's own configuration is listed first,
+//! by git itself without running anything. Programs in the user's global settings are kept. The
+//! result is cached until one of its files changes.
 
 use std::ffi::OsString;
 use std::os::unix::fs::MetadataExt as _;
@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use crate::{GitError, GitRunner, git_process, safe_config};
 
-/// The settings of the repository that was asked about last: usually the only one.
+/// Caches the settings of the last repository, which is usually the only one.
 #[derive(Debug, Default)]
 pub struct HeldGit {
     last: Mutex<Option<CachedGitSettings>>,
@@ -22,25 +22,25 @@ pub struct HeldGit {
 #[derive(Clone, Debug)]
 struct CachedGitSettings {
     directory: PathBuf,
-    /// What the answer was made from.
+    /// The files on which the answer depends.
     stamps: Vec<(PathBuf, Option<FileIdentity>)>,
     answer: RepositoryPrograms,
 }
 
-/// What a repository's own configuration names.
+/// The programs in a repository's own configuration.
 #[derive(Clone, Debug, Default)]
 struct RepositoryPrograms {
-    /// Keys that a setting of ours takes back.
+    /// Keys that our settings override.
     named: Vec<String>,
-    /// Why git would run one of its programs all the same, in words for the model.
+    /// Why git would run one of its programs anyway, as a message for the model.
     obstacle: Option<String>,
 }
 
-/// How git is kept from running what a repository names.
+/// The settings that keep git from running a repository's programs.
 #[derive(Clone, Debug)]
 pub struct GitNeutralization {
     pub variables: Vec<(OsString, OsString)>,
-    /// Why that does not suffice.
+    /// Why that is not sufficient.
     pub obstacle: Option<String>,
 }
 
@@ -53,7 +53,8 @@ struct FileIdentity {
 }
 
 impl HeldGit {
-    /// For a process that may start git in this directory. Blocks while git lists the configuration.
+    /// For a process that may start git in this directory. Blocks while git lists the
+    /// configuration.
     #[must_use]
     pub fn neutralize(&self, directory: &Path) -> GitNeutralization {
         let cached = self.lock_last().clone();
@@ -63,7 +64,7 @@ impl HeldGit {
             None => {
                 let found = find_settings(directory);
                 let answer = found.answer.clone();
-                // What was not stamped cannot be seen to change.
+                // Changes could not be detected without stamps, so do not cache.
                 *self.lock_last() = Some(found).filter(|found| !found.stamps.is_empty());
                 answer
             }
@@ -72,7 +73,7 @@ impl HeldGit {
         GitNeutralization { variables, obstacle: answer.obstacle }
     }
 
-    /// Nothing is left half-done under the lock, so a poisoned one is as good as new.
+    /// No update under this lock can be left half done, so poisoning is ignored.
     fn lock_last(&self) -> MutexGuard<'_, Option<CachedGitSettings>> {
         self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -114,7 +115,7 @@ fn list_programs(
     let mut git = GitRunner::in_directory(directory)?;
     git.timeout = LOOK_TIMEOUT;
     let Some(repository) = RepositoryPaths::find(&git)? else {
-        // Nothing but the user's own settings counts outside a repository.
+        // Outside of a repository, only the user's own settings apply.
         return Ok(RepositoryPrograms::default());
     };
     // Before they are read: a change meanwhile makes the answer outdated.

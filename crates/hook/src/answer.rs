@@ -1,8 +1,8 @@
-//! What one hook said: from an exit code and two streams, a server's reply or a callback's value to an
-//! answer.
+//! Parses the answer of one hook: from an exit code and output, a server's response, or a
+//! callback's value.
 //!
-//! A hook that breaks says nothing, and is warned of. What its failure means it may say itself; where
-//! it does not, a broken hook before a tool makes the call a question, never a yes.
+//! A hook that fails has no opinion, and causes a warning. Its configuration may say what a failure
+//! means; otherwise a failed hook before a tool makes the call a question, and never allows it.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ use crate::hook_output::{
 use crate::hook_run_result::HookAnswer;
 use crate::raw_hook_output::{HookCompletion, RawHookOutput};
 
-/// Reads an answer. The second half is why it does not count, if it does not.
+/// Parses an answer. The second value is why it does not count, if it does not.
 pub(crate) fn parse_hook_answer(
     raw: &mut RawHookOutput,
     hook: &Hook,
@@ -47,7 +47,7 @@ pub(crate) fn parse_hook_answer(
         Ok(answer) => (answer, None),
         Err(failed) => {
             let mut answer = failed.answer.map(|answer| *answer).unwrap_or_default();
-            // A guard that broke is never a yes.
+            // A failed hook must never allow a call.
             if answer.verdict == HookVerdict::Allow {
                 answer.verdict = HookVerdict::Pass;
             }
@@ -59,7 +59,7 @@ pub(crate) fn parse_hook_answer(
     (answer, failure)
 }
 
-/// It does not count, though it may have left an answer.
+/// The answer does not count, although the hook may have returned one.
 struct HookFailure {
     message: String,
     answer: Option<Box<HookAnswer>>,
@@ -108,7 +108,7 @@ fn parse_exit(code: i32, raw: &RawHookOutput, event: HookEvent) -> Result<HookAn
     }
 }
 
-/// Exit code 2: it objects, whatever its JSON says beside the reason.
+/// Exit code 2 blocks, whatever decision the JSON contains; only its reason is used.
 fn build_blocking_answer(output: Option<HookOutput>, stderr: &str, event: HookEvent) -> HookAnswer {
     let reason = output.as_ref().and_then(|output| output.block_reason().map(str::to_owned));
     let mut answer = output.map(|output| build_answer(output, event)).unwrap_or_default();
@@ -142,7 +142,7 @@ fn build_answer(output: HookOutput, event: HookEvent) -> HookAnswer {
     } else if matches!(decision, Some(HookDecision::Block)) && event.can_block() {
         block()
     } else if let Some(feedback) = words.as_ref().filter(|_| is_feedback) {
-        // Feedback sends the model back as an objection does.
+        // Feedback makes the model continue, like a block does.
         HookVerdict::Block(feedback.clone())
     } else {
         HookVerdict::Pass

@@ -1,18 +1,18 @@
-//! Hooks that are not waited for. Their owner bounds their number and ends them.
+//! Hooks that run in the background. Their owner limits their number and ends them.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::task::JoinSet;
 
-/// Running hooks that are not waited for. Dropping it ends them.
+/// Dropping it ends all hooks.
 #[derive(Debug, Default)]
 pub struct BackgroundHooks {
     tasks: Mutex<JoinSet<()>>,
 }
 
 impl BackgroundHooks {
-    /// Lets it run. Says whether there was room.
+    /// Runs the hook in the background. Returns whether there was room.
     pub(crate) fn try_spawn(&self, work: impl Future<Output = ()> + Send + 'static) -> bool {
         let mut tasks = self.lock_tasks();
         while tasks.try_join_next().is_some() {}
@@ -23,7 +23,7 @@ impl BackgroundHooks {
         true
     }
 
-    /// Gives what is under way so long to end, then ends it with everything it started.
+    /// Waits for the hooks up to this long, then ends the others with everything they started.
     pub async fn close(&self, patience: Duration) {
         let mut tasks = std::mem::take(&mut *self.lock_tasks());
         let all = async { while tasks.join_next().await.is_some() {} };

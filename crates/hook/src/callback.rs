@@ -1,4 +1,4 @@
-//! A hook that lives in the embedding program, or in the client at the other end of a pipe.
+//! A hook that is a function of the embedding program or of the client.
 
 use std::fmt;
 use std::pin::Pin;
@@ -7,12 +7,12 @@ use serde_json::Value;
 
 pub type HookCallbackFuture<'a> = Pin<Box<dyn Future<Output = Result<Value, String>> + Send + 'a>>;
 
-/// Calls back the program that registered the hook.
+/// Calls the program that registered the hook.
 ///
-/// The answer is the same JSON a program would write; an empty object means no opinion. The deadline
-/// is kept by the caller: a call that takes too long is dropped.
+/// The answer is the same JSON that a command hook prints; an empty object means no opinion. The
+/// caller enforces the deadline by dropping the future.
 pub trait HookCallback: fmt::Debug + Send + Sync {
-    /// Calls the callback of this id with the JSON a program would read.
+    /// Calls the callback with this id, with the same JSON input as a command hook.
     fn call<'a>(
         &'a self,
         callback_id: &'a str,

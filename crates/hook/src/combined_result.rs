@@ -1,5 +1,5 @@
-//! Several hooks, one verdict: an end of the run before a no, a no before a delay, a delay before a
-//! question, a question before a yes.
+//! Combines the results of several hooks. The strongest verdict wins: stop, block, defer, ask,
+//! allow.
 
 use serde_json::Value;
 use windlass_vocabulary::{HookVerdict, MicroUsd};
@@ -11,26 +11,26 @@ use crate::hook_run_result::HookRunResult;
 pub struct CombinedHookResult {
     pub verdict: HookVerdict,
     pub decided_by: String,
-    /// For the model, in the order of the configuration.
+    /// For the model, in configuration order.
     pub context: Vec<String>,
     pub messages: Vec<String>,
     pub warnings: Vec<String>,
-    /// The call should run with this input; the last of several.
+    /// The changed input of the call; the last one wins.
     pub updated_input: Option<Value>,
-    /// The model should see this instead of what the tool returned; the last of several.
+    /// Replaces the tool's result for the model; the last one wins.
     pub updated_output: Option<Value>,
     pub permission_answer: Option<PermissionRequestAnswer>,
     pub title: Option<String>,
     pub first_message: Option<String>,
     pub spent: MicroUsd,
-    /// The answer to a server's question; the last of several.
+    /// The answer to a server's question; the last one wins.
     pub elicitation_answer: Option<ElicitationAnswer>,
-    /// What each said, in the order of the configuration.
+    /// The result of each hook, in configuration order.
     pub results: Vec<HookRunResult>,
 }
 
 impl CombinedHookResult {
-    /// Joins what was said, in the order of the configuration.
+    /// Combines results, which must be in configuration order.
     #[must_use]
     pub fn from_results(results: Vec<HookRunResult>) -> Self {
         let mut joint = Self::default();
@@ -70,7 +70,7 @@ fn replace_if_some<T: Clone>(held: &mut Option<T>, new: &Option<T>) {
     }
 }
 
-/// Keeps the stronger verdict; reasons of objections add up. Says whether the new one decides.
+/// Keeps the stronger verdict; reasons of blocks are concatenated. Returns whether the new one won.
 pub(crate) fn keep_stronger(held: &mut HookVerdict, new: HookVerdict) -> bool {
     if let (HookVerdict::Block(old), HookVerdict::Block(more)) = (&mut *held, &new) {
         if old != more {

@@ -1,7 +1,7 @@
-//! Asks a program: the JSON on its standard input, what it says on standard output.
+//! Runs a command hook: JSON on its standard input, the answer on its standard output.
 //!
-//! It runs in the session's directory, in a session of its own without a terminal, and is ended with
-//! everything it started when its time is up. What its words mean is read elsewhere.
+//! It runs in the session's directory, in a process session without a terminal, and is ended at its
+//! deadline with everything it started. `answer` parses its output.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -22,10 +22,10 @@ use windlass_tool::ScriptGuard;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CommandHook {
     pub(crate) line: String,
-    /// With arguments it is run as it is; without, by a shell.
+    /// With arguments it is executed directly; without, by a shell.
     pub(crate) arguments: Option<Vec<String>>,
     pub(crate) shell: HookShell,
-    /// More that its environment holds: the directories of a plugin.
+    /// Further environment variables: the directories of a plugin.
     pub(crate) variables: Arc<[(String, PathBuf)]>,
     pub(crate) script_guard: ScriptGuard,
 }
@@ -47,7 +47,8 @@ pub(crate) struct HookCommandRun<'a> {
     pub(crate) trace_context: Option<&'a TraceContext>,
 }
 
-/// How long a program that said so goes on beside everything: what it asks for, within a day.
+/// How long a hook that announced it may continue in the background: the time it asks for, up to a
+/// day.
 pub(crate) fn parse_async_announcement(line: &str) -> Option<Option<Duration>> {
     let announcement: Value = serde_json::from_str(line.trim()).ok()?;
     if announcement.get("async") != Some(&Value::Bool(true)) {
@@ -90,7 +91,8 @@ pub(crate) async fn run_command(
             timeout: run.limit,
             output_bytes_max: OUTPUT_BYTES_MAX,
             cancel: run.cancel,
-            // The user's own programs run outside; the project's are held like its commands.
+            // The user's own commands run unconfined; the project's are confined like the session's
+            // commands.
             held_by: session.launcher.clone().filter(|_| command.script_guard.is_set()).map(
                 |launcher| OneShotLauncher { launcher, scratch_directory: session.spill.clone() },
             ),
@@ -111,8 +113,8 @@ fn build_raw_output(end: OneShotResult) -> RawHookOutput {
             "wrote {} bytes, more than the {OUTPUT_BYTES_MAX} that are read",
             stdout.total
         )),
-        Err(_) => Some("wrote something that is no text".to_owned()),
-        Ok(text) if text.contains('\0') => Some("wrote something that is no text".to_owned()),
+        Err(_) => Some("wrote output that is not text".to_owned()),
+        Ok(text) if text.contains('\0') => Some("wrote output that is not text".to_owned()),
         Ok(_) => None,
     };
     let end = match (cause, code) {
@@ -154,7 +156,7 @@ fn build_variables(
     variables
 }
 
-/// The program and its arguments. A shell expands variables itself; where there is none, we do.
+/// The program and its arguments. A shell expands variables itself; without one, we do.
 fn build_command_line(
     command: &CommandHook,
     variables: &[(String, OsString)],
@@ -181,5 +183,5 @@ fn build_command_line(
 
 /// A day.
 const ASYNC_TIMEOUT_MILLIS_MAX: u64 = 86_400_000;
-/// Bytes of a program's output, and of its complaints, that are read.
+/// Limit on the bytes read of each output stream.
 const OUTPUT_BYTES_MAX: usize = 1 << 20;

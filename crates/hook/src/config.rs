@@ -1,7 +1,6 @@
-//! Which hook runs when: the `hooks` value of one settings layer, or of a client's first request.
+//! Parses the `hooks` value of a settings layer, or of a client's first request.
 //!
-//! What cannot be read costs one line and nothing else. Where settings come from and which of them
-//! are trusted is decided before.
+//! An invalid entry is reported and skipped. The caller decides which layers are trusted.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -22,16 +21,16 @@ use windlass_tool::ScriptGuard;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HookSource {
-    /// For people: a file, a layer.
+    /// The file or layer, for display.
     pub name: String,
-    /// Variables every hook of it finds in its environment: the directories of a plugin.
+    /// Environment variables of every hook of this source: the directories of a plugin.
     pub variables: Vec<(String, PathBuf)>,
-    /// Watches over the scripts that its hooks name.
+    /// Checks the scripts that its hooks name.
     pub script_guard: ScriptGuard,
 }
 
 impl HookSource {
-    /// A source without variables of its own.
+    /// A source without variables.
     #[must_use]
     pub fn new(name: impl Into<String>) -> Self {
         Self { name: name.into(), ..Self::default() }
@@ -40,7 +39,7 @@ impl HookSource {
 
 pub(crate) struct HookConfigParser<'a> {
     pub(crate) source: &'a HookSource,
-    /// Where `hookCallbackIds` are called.
+    /// Runs hooks with `hookCallbackIds`.
     pub(crate) callback: Option<Arc<dyn HookCallback>>,
     pub(crate) problems: Vec<String>,
 }
@@ -99,7 +98,7 @@ impl HookConfigParser<'_> {
             Ok(matcher) => matcher,
             Err(problem) => {
                 let words = format!("the matcher `{written}` cannot be read: {problem}");
-                // A guard that runs too often is better than one that never does.
+                // A guard that runs too often is better than one that never runs.
                 let is_guard = event == HookEvent::PreToolUse;
                 let so = if is_guard { "; it is asked about every tool" } else { "" };
                 self.report_problem(place, &format!("{words}{so}"));

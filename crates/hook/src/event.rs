@@ -1,4 +1,4 @@
-//! The moments at which hooks may be asked, by their public names, and what a hook may do there.
+//! Hook events by their public names, and what a hook may do at each.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use windlass_vocabulary::HookPoint;
 
 macro_rules! events {
     ($($name:ident,)+) => {
-        /// A moment at which hooks may be asked. The names are those of the configuration.
+        /// The event of a hook. The names are those of the configuration.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[expect(missing_docs, reason = "the names are the configuration's own")]
         pub enum HookEvent { $($name,)+ }
@@ -64,7 +64,7 @@ impl HookEvent {
         Self::ALL.iter().copied().find(|event| event.name() == name)
     }
 
-    /// Does it happen here at all? Hooks for others are read and never run.
+    /// Does Windlass have this event? Hooks for others are parsed but never run.
     #[must_use]
     pub fn is_supported(self) -> bool {
         matches!(
@@ -94,7 +94,7 @@ impl HookEvent {
         )
     }
 
-    /// Is it about one call, so that `if` may name a permission rule?
+    /// Is it about one call, so that `if` may contain a permission rule?
     #[must_use]
     pub fn is_about_tool_call(self) -> bool {
         matches!(
@@ -124,7 +124,7 @@ impl HookEvent {
         )
     }
 
-    /// Can a hook object, with exit code 2 or by its decision?
+    /// Can a hook block, with exit code 2 or by its decision?
     #[must_use]
     pub fn can_block(self) -> bool {
         matches!(
@@ -148,12 +148,12 @@ impl HookEvent {
         )
     }
 
-    /// Is what a hook writes, if it is no JSON, meant for the model?
+    /// Does output that is not JSON go to the model?
     pub(crate) fn accepts_plain_text(self) -> bool {
         matches!(self, Self::SessionStart | Self::UserPromptSubmit | Self::UserPromptExpansion)
     }
 
-    /// How long a hook may take when its configuration does not say.
+    /// The timeout of a hook without a configured one.
     pub(crate) fn default_timeout(self) -> Duration {
         match self {
             Self::UserPromptSubmit => Duration::from_secs(30),
@@ -192,7 +192,7 @@ impl HookEvent {
         }
     }
 
-    /// What all hooks at the end of a session share.
+    /// Shared by all session end hooks.
     pub const SESSION_END_TIMEOUT: Duration = Duration::from_millis(1_500);
 }
 

@@ -17,19 +17,19 @@ pub(crate) struct Hook {
     pub(crate) event: HookEvent,
     pub(crate) matcher: HookMatcher,
     pub(crate) matcher_text: String,
-    /// A permission rule that must speak of the call.
+    /// A permission rule that must match the call.
     pub(crate) condition: Option<String>,
     pub(crate) kind: HookKind,
-    /// As configured; the event says otherwise.
+    /// As configured; `None` means the event's default.
     pub(crate) timeout: Option<Duration>,
     pub(crate) on_failure: Option<OnFailure>,
     pub(crate) once: bool,
     pub(crate) has_run: AtomicBool,
-    /// Switched off for this session.
+    /// Disabled for this session.
     pub(crate) is_off: AtomicBool,
     /// The session does not wait for it.
     pub(crate) is_async: bool,
-    /// An objection that comes when the session no longer waits is passed to the model.
+    /// A block that arrives when the session no longer waits is passed to the model.
     pub(crate) wakes_model: bool,
     pub(crate) source: Arc<str>,
 }
@@ -38,7 +38,7 @@ pub(crate) struct Hook {
 pub(crate) enum HookKind {
     Command(CommandHook),
     Http(HttpHook),
-    /// In the embedding program or the client.
+    /// A function of the embedding program or of the client.
     Callback {
         id: String,
         callback: Arc<dyn HookCallback>,
@@ -85,12 +85,12 @@ impl HookType {
     }
 }
 
-/// What a hook that fails means.
+/// How a failure counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnFailure {
-    /// As if it had said nothing.
+    /// As no opinion.
     Continue,
-    /// As if it had objected.
+    /// As a block.
     Block,
 }
 
@@ -115,7 +115,7 @@ impl Hook {
         }
     }
 
-    /// Would both do the same? Then one is enough.
+    /// Do both have the same action? Then only one of them runs.
     pub(crate) fn runs_same_action(&self, other: &Self) -> bool {
         let kind = &other.kind;
         match &self.kind {
@@ -129,7 +129,7 @@ impl Hook {
         }
     }
 
-    /// Is it configured in the same way, for the same moments?
+    /// Do both have the same configuration and event?
     pub(crate) fn is_unchanged(&self, other: &Self) -> bool {
         let how = |hook: &Self| {
             (hook.timeout, hook.on_failure, hook.once, hook.is_async, hook.wakes_model)
@@ -159,9 +159,9 @@ impl Hook {
     }
 }
 
-/// How long a model that judges may take, and an agent, where the configuration does not say.
+/// Default timeouts of prompt hooks and agent hooks.
 const PROMPT_TIMEOUT: Duration = Duration::from_secs(30);
 const AGENT_TIMEOUT: Duration = Duration::from_secs(60);
 const NAME_CHARS_MAX: usize = 100;
-/// The longest a hook may hold up the end of a session.
+/// Limit for session end hooks.
 const SESSION_END_TIMEOUT_MAX: Duration = Duration::from_secs(60);

@@ -1,4 +1,4 @@
-//! Asks models and calls tools for hooks; implemented by the owner of the session.
+//! Calls models and tools for hooks; implemented by the session.
 
 use std::fmt;
 use std::pin::Pin;
@@ -7,17 +7,16 @@ use std::time::Duration;
 use serde_json::Value;
 use windlass_vocabulary::MicroUsd;
 
-/// Asks on behalf of hooks. The deadline is kept by the caller as well: a call that takes too long is
-/// dropped.
+/// Calls models and tools for hooks. The caller enforces the deadline by dropping the future.
 pub trait HookBackend: fmt::Debug + Send + Sync {
-    /// Asks a model, which sees nothing but this; the one of this name, if one is named.
+    /// Asks a model, which only sees this prompt. `None` means the default model.
     fn ask_model(
         &self,
         prompt: String,
         model: Option<&str>,
         limit: Duration,
     ) -> HookBackendReplyFuture<'_>;
-    /// Calls a tool of the session by its name.
+    /// Calls a tool of the session by name.
     fn call_tool(&self, tool: String, input: Value) -> HookBackendReplyFuture<'_>;
 }
 

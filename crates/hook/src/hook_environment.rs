@@ -1,4 +1,4 @@
-//! Where hooks run, their input, and who watches them.
+//! Where hooks run, their input, and who observes them.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -17,21 +17,21 @@ use crate::hook_run_result::HookRunResult;
 
 #[derive(Clone, Debug)]
 pub struct HookEnvironment {
-    /// The session's directory; hooks run there.
+    /// The session's directory, where hooks run.
     pub cwd: PathBuf,
     pub project: PathBuf,
-    /// The environment of child processes, complete.
+    /// The complete environment of child processes.
     pub env_vars: Vec<(OsString, OsString)>,
-    /// Holds the hooks that come from the project, where the session has a sandbox.
+    /// Confines hooks of the project, if the session has a sandbox.
     pub launcher: Option<Arc<dyn ProcessLauncher>>,
-    /// Where long words are kept, for the model to read.
+    /// The directory for long output, which the model can read.
     pub spill: PathBuf,
     /// Runs async hooks.
     pub background: Arc<BackgroundHooks>,
     pub watcher: Option<Arc<dyn HookWatcher>>,
-    /// Asks models and tools on behalf of hooks.
+    /// Calls models and tools for hooks.
     pub backend: Option<Arc<dyn HookBackend>>,
-    /// Passes an async hook's words on to the model.
+    /// Passes output of async hooks to the model.
     pub waker: Option<Arc<dyn HookWaker>>,
 }
 
@@ -60,29 +60,29 @@ impl HookEnvironment {
 
 #[derive(Clone, Debug, Default)]
 pub struct HookInvocation {
-    /// What each hook reads: an object.
+    /// The JSON object that each hook gets.
     pub input: Value,
-    /// How people call the moment, beside the event: a tool's name, a source.
+    /// For display beside the event: a tool's name or a source.
     pub subject: Option<String>,
     pub tool_use_id: Option<String>,
-    /// A file for variables that later commands should have.
+    /// A file to which hooks write variables for later commands.
     pub env_file: Option<PathBuf>,
-    /// All of them together may take so long; each may take its own time besides.
+    /// A limit for all hooks together, in addition to that of each one.
     pub timeout: Option<Duration>,
     pub cancel: CancellationToken,
-    /// Where the moment stands in a trace, for programs.
+    /// The trace context for command hooks.
     pub trace_context: Option<TraceContext>,
 }
 
-/// Passes on what an async hook says.
+/// Passes on output of async hooks.
 pub trait HookWaker: fmt::Debug + Send + Sync {
-    /// The model is to hear this, and to be asked if it is at rest.
+    /// Passes text to the model; starts a run if none is in progress.
     fn wake(&self, words: String);
 }
 
 /// Is notified of every hook.
 pub trait HookWatcher: fmt::Debug + Send + Sync {
-    /// A hook begins. The number is its own as long as the process lives.
+    /// A hook starts. The number is unique in this process.
     fn hook_started(&self, number: u64, name: &str, event: HookEvent);
     fn hook_ended(&self, result: &HookRunResult);
 }

@@ -1,4 +1,4 @@
-//! The JSON a hook answers with. Known fields must have their types; unknown ones are passed over.
+//! The JSON output of a hook. Known fields must have the right type; unknown ones are ignored.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -70,7 +70,7 @@ pub(crate) enum PermissionRequestDecision {
     },
 }
 
-/// What a hook answers to a server's question in the place of a person.
+/// A hook's answer to a server's question, instead of the user's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ElicitationAnswer {
     /// `accept`, `decline` or `cancel`.
@@ -78,19 +78,19 @@ pub struct ElicitationAnswer {
     pub content: Option<Value>,
 }
 
-/// What a hook answers in the place of a person.
+/// A hook's answer to a permission question, instead of the user's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PermissionRequestAnswer {
     Allow {
-        /// With this input instead.
+        /// Run the call with this input instead.
         updated_input: Option<Value>,
-        /// Rules to keep for the rest of the session.
+        /// Rules to add for the rest of the session.
         remember: Vec<String>,
     },
     Deny {
-        /// Told to the model.
+        /// For the model.
         message: String,
-        /// Also end the run.
+        /// Also interrupt the run.
         interrupt: bool,
     },
 }
@@ -98,7 +98,7 @@ pub enum PermissionRequestAnswer {
 impl HookOutput {
     pub(crate) fn parse(value: Value, event: HookEvent) -> Result<Self, String> {
         if !value.is_object() {
-            return Err("its JSON is no object".to_owned());
+            return Err("its JSON is not an object".to_owned());
         }
         let output: Self = serde_json::from_value(value)
             .map_err(|error| format!("its JSON has a field of the wrong kind: {error}"))?;
@@ -143,7 +143,7 @@ impl PermissionRequestDecision {
     }
 }
 
-/// The allow rules of one permission update; other updates mean nothing here.
+/// The allow rules of a permission update; other updates are ignored.
 fn parse_allow_rules(update: &Value) -> Vec<String> {
     let is = |name: &str, wanted: &str| update.get(name).and_then(Value::as_str) == Some(wanted);
     if !is("type", "addRules") || !is("behavior", "allow") {

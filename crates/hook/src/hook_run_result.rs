@@ -1,4 +1,4 @@
-//! What one hook answered and how its run went.
+//! The result of one hook run.
 
 use std::path::Path;
 use std::time::Duration;
@@ -12,21 +12,21 @@ use crate::long_output::shorten_long_text;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct HookRunResult {
-    /// The number under which its start was told.
+    /// The number that was passed to `hook_started`.
     pub number: u64,
     pub event: HookEvent,
-    /// How people call the moment: the event, and a tool's name or a source.
+    /// For display: the event, with a tool's name or a source.
     pub event_label: String,
     pub name: String,
     pub source: String,
     pub duration: Duration,
-    /// A program's exit code, a server's status.
+    /// A command's exit code, or a server's status.
     pub exit_code: Option<i32>,
-    /// What it wrote, its beginning if it was long.
+    /// The output, truncated.
     pub stdout: String,
-    /// What it complained about, the beginning if it was long.
+    /// The standard error, truncated.
     pub stderr: String,
-    /// Why it does not count, in words.
+    /// Why the result does not count.
     pub failure: Option<String>,
     pub is_cancelled: bool,
     pub spent: MicroUsd,
@@ -39,7 +39,7 @@ pub struct HookAnswer {
     pub context: Vec<String>,
     pub message: Option<String>,
     pub updated_input: Option<Value>,
-    /// The model should see this instead of what the tool returned.
+    /// Replaces the tool's result for the model.
     pub updated_output: Option<Value>,
     pub permission_answer: Option<PermissionRequestAnswer>,
     pub title: Option<String>,
@@ -48,7 +48,7 @@ pub struct HookAnswer {
 }
 
 impl HookAnswer {
-    /// Passes on no more than so many characters of each text.
+    /// Truncates each text; the complete ones are written to files.
     pub(crate) fn shorten(&mut self, spill: &Path) {
         let short = |text: &mut String| *text = shorten_long_text(std::mem::take(text), spill);
         self.context.iter_mut().for_each(short);

@@ -1,4 +1,4 @@
-//! The hooks of a session, and those of them that are meant at one moment.
+//! The hooks of a session, and the selection for one event.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -11,7 +11,7 @@ use crate::event::HookEvent;
 use crate::hook::{Hook, HookType, OnFailure};
 use crate::http_hook::HookHttpPolicy;
 
-/// The hooks of a session. Clones share what is remembered: a hook that runs once runs once.
+/// The hooks of a session. Clones share their state, so that a hook with `once` runs only once.
 #[derive(Clone, Debug, Default)]
 pub struct HookSet {
     hooks: Vec<Arc<Hook>>,
@@ -27,28 +27,28 @@ pub struct SelectedHooks {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HookListing {
     pub event: HookEvent,
-    /// For what; empty means everything.
+    /// The matcher; empty matches everything.
     pub matcher: String,
-    /// What must be true besides.
+    /// The permission rule of `if`.
     pub condition: Option<String>,
     pub kind: HookType,
     pub name: String,
     pub timeout_millis: u128,
     pub on_failure: Option<OnFailure>,
     pub source: String,
-    /// Not switched off for this session.
+    /// Not disabled for this session.
     pub is_enabled: bool,
 }
 
 impl HookSet {
-    /// Reads the `hooks` value of one settings layer. The second half is what is wrong with it, one
-    /// line each; everything else is read.
+    /// Parses the `hooks` value of one settings layer. The second value lists its problems; all
+    /// valid entries are used.
     #[must_use]
     pub fn parse(value: &Value, source: &HookSource) -> (Self, Vec<String>) {
         Self::parse_from(value, source, None)
     }
 
-    /// Reads the `hooks` of a client that is called back.
+    /// Parses the `hooks` of a client with callbacks.
     #[must_use]
     pub fn parse_callbacks(value: &Value, callback: Arc<dyn HookCallback>) -> (Self, Vec<String>) {
         Self::parse_from(value, &HookSource::new("initialize"), Some(callback))
@@ -64,18 +64,19 @@ impl HookSet {
         (Self { hooks, http_policy: Arc::default() }, reader.problems)
     }
 
-    /// These and those, these first.
+    /// Appends the other hooks.
     #[must_use]
     pub fn join(mut self, other: Self) -> Self {
         self.hooks.extend(other.hooks);
-        // A policy set on one of the two counts for all hooks.
+        // A policy in one of the two sets applies to all hooks.
         if *self.http_policy == HookHttpPolicy::default() {
             self.http_policy = other.http_policy;
         }
         self
     }
 
-    /// The same hooks, where those that are in both are the old ones: one that runs once has run.
+    /// The same hooks, but those that also exist in `old` keep their state: a `once` hook does not
+    /// run again.
     #[must_use]
     pub fn with_previous_state(mut self, old: &Self) -> Self {
         for hook in &mut self.hooks {
@@ -103,8 +104,8 @@ impl HookSet {
         self.hooks.iter().any(|hook| hook.event == event)
     }
 
-    /// Those that are meant: by the matcher's target (a tool's name, a source, a reason) and by the
-    /// permission rule of `if`, about which `speaks` is asked. Each that does the same is taken once.
+    /// Selects hooks whose matcher matches the target (a tool's name, a source, a reason), and
+    /// whose `if` rule `speaks` accepts. Of several with the same action only one is selected.
     pub fn select(
         &self,
         event: HookEvent,
@@ -129,8 +130,8 @@ impl HookSet {
         SelectedHooks { hooks, http_policy: Arc::clone(&self.http_policy) }
     }
 
-    /// Switches one of those listed on or off, by its place, for as long as the session lasts and in
-    /// all clones. Says whether there is one.
+    /// Enables or disables a listed hook by index, for the rest of the session and in all clones.
+    /// Returns whether it exists.
     pub fn set_enabled(&self, place: usize, is_on: bool) -> bool {
         let hook = self.hooks.get(place);
         hook.inspect(|hook| hook.is_off.store(!is_on, Ordering::Relaxed)).is_some()

@@ -1,7 +1,7 @@
-//! Asks a server: the JSON as the body of a POST, what it says as the body of the reply.
+//! Runs an HTTP hook: the JSON input as the body of a POST, the answer in the response body.
 //!
-//! Redirects are not followed: the headers belong to the configured address alone. Variables of our
-//! environment stand in a header only where both the hook and the settings name them.
+//! Redirects are not followed, because the headers are meant for the configured address only.
+//! Environment variables are expanded in headers only if both the hook and the settings list them.
 
 use std::sync::OnceLock;
 
@@ -15,19 +15,19 @@ use crate::raw_hook_output::{HookCompletion, RawHookOutput};
 pub(crate) struct HttpHook {
     pub(crate) url: String,
     pub(crate) headers: Vec<(String, String)>,
-    /// Variables that may stand in headers.
+    /// Variables that may be expanded in headers.
     pub(crate) allowed_env_vars: Vec<String>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HookHttpPolicy {
-    /// Addresses that may be asked, a star standing for anything; `None` means all.
+    /// URLs that may be called, where `*` matches any text; `None` means all.
     pub allowed_urls: Option<Vec<String>>,
-    /// Variables that may be sent to a server; `None` means those each hook names.
+    /// Variables that may be sent; `None` means those that each hook lists.
     pub allowed_env_vars: Option<Vec<String>>,
 }
 
-/// Asks it. The caller keeps the deadline.
+/// Sends the request. The caller enforces the deadline.
 pub(crate) async fn run_http(
     http: &HttpHook,
     policy: &HookHttpPolicy,
@@ -99,7 +99,7 @@ fn build_headers(http: &HttpHook, policy: &HookHttpPolicy) -> Result<HeaderMap, 
     Ok(headers)
 }
 
-/// `$NAME` and `${NAME}`: the variable where it may be sent, nothing where it may not.
+/// Expands `$NAME` and `${NAME}`; a variable that may not be sent becomes empty.
 fn expand_variables(text: &str, may_send: impl Fn(&str) -> bool) -> String {
     let mut out = String::new();
     let mut rest = text;
@@ -131,7 +131,7 @@ fn expand_variables(text: &str, may_send: impl Fn(&str) -> bool) -> String {
     out
 }
 
-/// A pattern in which a star stands for anything.
+/// Matches a pattern in which `*` stands for any text.
 fn matches_url_pattern(pattern: &str, text: &str) -> bool {
     let mut parts = pattern.split('*');
     let Some(mut rest) = text.strip_prefix(parts.next().unwrap_or_default()) else {
@@ -151,8 +151,8 @@ fn matches_url_pattern(pattern: &str, text: &str) -> bool {
 }
 
 fn build_client(url: &Url) -> Result<Client, String> {
-    /// Loading certificates takes milliseconds. One client serves all servers of the world: nothing in it is
-    /// about one of them.
+    /// Loading certificates takes milliseconds, so one client is shared. It has no state that
+    /// belongs to one server.
     static SECURE: OnceLock<Client> = OnceLock::new();
     let scheme = url.scheme();
     if !matches!(scheme, "http" | "https") {
@@ -172,7 +172,7 @@ fn build_client(url: &Url) -> Result<Client, String> {
     Ok(client)
 }
 
-/// The innermost cause, without the address: a query may hold a secret.
+/// The innermost error, without the address: its query may contain a secret.
 fn root_cause(error: &reqwest::Error) -> String {
     let first = std::error::Error::source(error);
     let last = std::iter::successors(first, |error| error.source()).last();

@@ -1,11 +1,11 @@
-//! Users' hooks: programs, servers, models and tools that the user lets take part in a session.
+//! Users' hooks: commands, servers, models and tools that take part in a session.
 //!
-//! `config` reads which hook runs when, `matcher` decides which one applies, the `*_hook` modules run one each,
-//! `hook_output` and `answer` read what it returned, `combined_result` joins several.
+//! `config` parses the configuration, `matcher` decides which hooks apply, each `*_hook` module
+//! runs one kind, `hook_output` and `answer` parse the result, `combined_result` combines several.
 //! Start at [`HookSet::select`] and [`SelectedHooks::run`].
 //!
-//! What follows from a verdict is not decided here. Whether a changed input may run is decided by
-//! `permission`, after all hooks have answered.
+//! The engine decides what follows from a verdict. `permission` decides whether a changed input may
+//! run, after all hooks have answered.
 
 mod answer;
 mod background_hooks;

@@ -1,4 +1,4 @@
-//! Words of a hook that are too long to pass on: the beginning, and a file with all of them.
+//! Truncates long output of a hook, and writes all of it to a file.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub(crate) const CHARS_MAX: usize = 10_000;
 const PREVIEW_CHARS: usize = 2_000;
 
-/// The text as it is passed on. Blocks for a moment where it is long.
+/// The text or its beginning with the file's path. Blocks for a moment if it is long.
 pub(crate) fn shorten_long_text(text: String, spill: &Path) -> String {
     if text.len() <= CHARS_MAX || text.chars().count() <= CHARS_MAX {
         return text;
@@ -32,5 +32,5 @@ fn save_to_file(text: &str, spill: &Path) -> std::io::Result<String> {
     Ok(path.to_string_lossy().into_owned())
 }
 
-/// Sessions may share the directory, so the names are counted for the whole process.
+/// Sessions may share the directory, so file names are numbered per process.
 static SAVED_FILE_COUNT: AtomicU64 = AtomicU64::new(0);

@@ -1,8 +1,8 @@
-//! Whether a hook is meant: the name of a tool, a source, a reason.
+//! Matchers: compare the name of a tool, a source or a reason with a pattern.
 //!
-//! Nothing, an empty text or a star means everything. A text of letters, digits, `_`, `-`, commas,
-//! bars and spaces is a list of exact names. Anything else is a regular expression in the style of
-//! JavaScript, found anywhere in the name.
+//! A missing or empty pattern and `*` match everything. A pattern of letters, digits, `_`, `-`,
+//! commas, bars and spaces is a list of exact names. Anything else is a regular expression in
+//! JavaScript syntax, searched anywhere in the name.
 
 use fancy_regex::{Regex, RegexBuilder};
 
@@ -14,7 +14,7 @@ pub(crate) enum HookMatcher {
 }
 
 impl HookMatcher {
-    /// Reads one. An error says what is wrong with the expression.
+    /// Parses a matcher. The error describes what is wrong with the expression.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let text = text.trim();
         if text.is_empty() || text == "*" {
@@ -33,7 +33,8 @@ impl HookMatcher {
         }
     }
 
-    /// Is this meant? An expression that runs wild means it: a hook too many is the safe side.
+    /// An expression that exceeds the backtracking limit matches: running a hook too often is the
+    /// safe side.
     pub(crate) fn matches(&self, target: &str) -> bool {
         match self {
             Self::Everything => true,
@@ -43,7 +44,7 @@ impl HookMatcher {
     }
 }
 
-/// Steps back an expression may take on one name.
+/// Limit on backtracking steps for one name.
 const BACKTRACK_MAX: usize = 100_000;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! A hook that is a tool of an MCP server.
+//! Runs a hook that is a tool of an MCP server.
 
 use serde_json::Value;
 
@@ -13,7 +13,7 @@ pub(crate) struct McpToolHook {
 }
 
 impl McpToolHook {
-    /// How the session calls it.
+    /// The tool's name in the session.
     pub(crate) fn name(&self) -> String {
         format!("mcp__{}__{}", self.server, self.tool)
     }
@@ -22,13 +22,13 @@ impl McpToolHook {
         let reply = backend.call_tool(self.name(), fill_placeholders(&self.input, input)).await;
         RawHookOutput::from_reply(reply, |text| match serde_json::from_str::<Value>(text.trim()) {
             Ok(value) if value.is_object() => HookCompletion::Value(value),
-            // A tool that has nothing to decide says what it likes.
+            // A tool without a decision may return any text.
             _ => HookCompletion::NoOutput,
         })
     }
 }
 
-/// `${tool_input.path}` in texts: what stands there in what hooks are told.
+/// Replaces `${tool_input.path}` in texts by the value in the hook's input.
 fn fill_placeholders(pattern: &Value, event_input: &Value) -> Value {
     match pattern {
         Value::String(text) => fill_text_placeholders(text, event_input),

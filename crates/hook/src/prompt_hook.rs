@@ -1,4 +1,4 @@
-//! A hook that asks a model, or an agent with tools, for a judgement.
+//! Runs a hook that asks a model, or an agent with tools, for a decision.
 
 use std::time::Duration;
 
@@ -11,9 +11,9 @@ use crate::raw_hook_output::{HookCompletion, RawHookOutput};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PromptHook {
     pub(crate) prompt: String,
-    /// An agent with tools, not a model alone.
+    /// An agent with tools instead of a single model call.
     pub(crate) is_agent: bool,
-    /// The session's own where none is named.
+    /// `None` means the session's own model.
     pub(crate) model: Option<String>,
 }
 

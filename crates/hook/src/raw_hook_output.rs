@@ -1,4 +1,4 @@
-//! What came back from a hook, before it is read as an answer.
+//! The raw result of a hook, before it is parsed.
 
 use serde_json::Value;
 use windlass_vocabulary::MicroUsd;
@@ -16,12 +16,12 @@ pub(crate) struct RawHookOutput {
 
 #[derive(Debug, Default)]
 pub(crate) enum HookCompletion {
-    /// It said nothing, which is fine.
+    /// There is no output, which is fine.
     #[default]
     NoOutput,
-    /// A program ended by itself; what it wrote is whole and text.
+    /// A command exited by itself with valid output.
     Exited(i32),
-    /// A program ended by itself; what it wrote is no use, for this reason.
+    /// A command exited by itself, but its output is unusable for this reason.
     InvalidOutput(i32, String),
     Value(Value),
     TimedOut,
@@ -34,7 +34,7 @@ impl RawHookOutput {
         Self { end, ..Self::default() }
     }
 
-    /// `parse` says what the text of the reply means.
+    /// `parse` interprets the text of the reply.
     pub(crate) fn from_reply(
         reply: HookBackendReply,
         parse: impl FnOnce(&str) -> HookCompletion,

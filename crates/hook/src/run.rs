@@ -1,7 +1,7 @@
-//! Asks all hooks that are meant at one moment, side by side, and waits for all of them.
+//! Runs all selected hooks of an event concurrently, and waits for all of them.
 //!
-//! Each keeps its own deadline. A hook that panics inside us has failed like any other. Async
-//! hooks are left to their owner.
+//! Each has a deadline of its own. A panic in our code counts as a failure of the hook. Async hooks
+//! are passed to their owner.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -24,7 +24,7 @@ use crate::http_hook::{self, HookHttpPolicy};
 use crate::raw_hook_output::{HookCompletion, RawHookOutput};
 
 impl SelectedHooks {
-    /// Asks them all. Dropping the future ends every one with everything it started, except async
+    /// Runs the hooks. Dropping the future ends them with everything they started, except async
     /// ones.
     pub async fn run(
         self,
@@ -85,7 +85,7 @@ struct SingleHookRun {
 }
 
 impl SingleHookRun {
-    /// Runs an async hook. Its objection may still be worth passing to the model.
+    /// Runs an async hook. If it blocks, its reason may still be passed to the model.
     async fn run_in_background(self: &Arc<Self>) {
         let result = self.run().await;
         if self.hook.wakes_model
@@ -123,7 +123,8 @@ impl SingleHookRun {
         let bytes = || input.to_string().into_bytes();
         let waited = async {
             match &self.hook.kind {
-                // Keeps the deadline itself, so that its tree is asked to end before it is killed.
+                // Command hooks enforce the deadline themselves, because their process tree is
+                // asked to end before it is killed.
                 HookKind::Command(_) => return self.execute_command(limit).await,
                 HookKind::Http(http) => {
                     timeout(limit, http_hook::run_http(http, &self.http_policy, bytes())).await
@@ -154,7 +155,7 @@ impl SingleHookRun {
         }
     }
 
-    /// Asks a model or calls a tool through the session.
+    /// Calls a model or tool through the session.
     async fn execute_by_backend(&self, limit: Duration) -> RawHookOutput {
         let Some(backend) = self.environment.backend.as_deref() else {
             let end = HookCompletion::Failed("needs a session to ask in".to_owned());
@@ -170,7 +171,8 @@ impl SingleHookRun {
         }
     }
 
-    /// Asks a program. One whose first line says so goes on beside everything, and has no say.
+    /// Runs a command. If its first line announces it, it continues in the background without a
+    /// verdict.
     async fn execute_command(self: &Arc<Self>, limit: Duration) -> RawHookOutput {
         let (first, line) = oneshot::channel();
         let one = Arc::clone(self);

@@ -1,23 +1,23 @@
-//! The environment as a way to look things up, and what its values mean by their form: texts,
-//! headers, addresses of this machine.
+//! Looks up environment variables, and parses their values: texts, headers, local addresses.
 //!
-//! No error repeats a value: it may be a secret. What a variable means is known to its reader.
+//! Errors never contain a value, because it may be a secret. The caller knows what a variable
+//! means.
 
 use std::ffi::OsString;
 
 use crate::command_error::CommandError;
 
-/// The environment, as a way to look names up: tests bring their own.
+/// A lookup of environment variables, which tests replace.
 pub trait EnvLookup: Fn(&str) -> Option<OsString> {}
 impl<F: Fn(&str) -> Option<OsString>> EnvLookup for F {}
 
-/// The environment of this process. A function, not a closure at each caller: what takes a lookup is
-/// compiled once for each type of it.
+/// The environment of this process. A function instead of closures, because everything generic over
+/// a lookup is compiled once per type.
 pub fn process_environment(name: &str) -> Option<OsString> {
     std::env::var_os(name)
 }
 
-/// Host and port, if the address is one of this machine.
+/// Host and port, if the address is on this machine.
 pub fn parse_local_address(base_url: &str) -> Option<(String, u16)> {
     let (rest, port) = match base_url.split_once("://") {
         Some((scheme, rest)) if scheme.eq_ignore_ascii_case("http") => (rest, 80),
@@ -38,7 +38,7 @@ pub fn parse_local_address(base_url: &str) -> Option<(String, u16)> {
     is_local.then(|| (host.to_owned(), port))
 }
 
-/// Headers written as `Name: value`, one a line.
+/// Parses headers, one `Name: value` per line.
 pub fn read_headers(
     lookup: &impl EnvLookup,
     variable: &str,
@@ -61,7 +61,8 @@ pub fn read_headers(
     Ok(headers)
 }
 
-/// A variable's text, without the line end that a file often leaves at a secret; empty is not set.
+/// A variable's text, without trailing line ends, which secrets from files often have; an empty one
+/// counts as unset.
 pub fn read_variable(lookup: &impl EnvLookup, name: &str) -> Result<Option<String>, CommandError> {
     let Some(value) = lookup(name) else {
         return Ok(None);

@@ -1,8 +1,8 @@
-//! The one table from how a run ended to the exit code of the process.
+//! Maps the end of a run to the exit code of the process.
 //!
-//! Five codes are promised to scripts: 0 it is done, 1 the run failed, 2 the command line was wrong
-//! and nothing was begun, 130 and 143 for the two signals. Finer causes are in the words on standard
-//! error and in `terminal_reason` of the JSON result; they are deliberately not coded here.
+//! Scripts can rely on five codes: 0 success, 1 the run failed, 2 wrong usage and nothing was
+//! started, 130 and 143 for the two signals. Details are on standard error and in `terminal_reason`
+//! of the JSON result; they have deliberately no codes.
 
 use std::process::ExitCode;
 
@@ -14,13 +14,13 @@ use windlass_vocabulary::{Outcome, Terminal};
 pub struct Exit(u8);
 
 impl Exit {
-    /// It is done.
+    /// The run succeeded.
     pub const SUCCESS: Self = Self(0);
     /// The run failed.
     pub const FAILURE: Self = Self(1);
-    /// The command line or the prompt is wrong; nothing was begun.
+    /// The command line or the prompt is invalid; nothing was started.
     pub const USAGE: Self = Self(2);
-    /// The command to rehearse with is not there.
+    /// The command to rehearse with does not exist.
     pub const NO_SUCH_COMMAND: Self = Self(127);
     /// 128 + SIGHUP.
     pub const HUNG_UP: Self = Self(129);
@@ -29,14 +29,14 @@ impl Exit {
     /// 128 + SIGTERM.
     pub const TERMINATED: Self = Self(143);
 
-    /// The code for a run that ended by itself. One that was ended by a signal has the signal's.
+    /// The code for a run that ended by itself. After a signal, the signal's code is used.
     pub fn from_ending(ending: &RunEnding) -> Self {
         match (ending.terminal, ending.outcome) {
             (
                 Terminal::Completed,
                 Some(Outcome::Natural | Outcome::Compacted | Outcome::ToolDeferred) | None,
             ) => Self::SUCCESS,
-            // It stopped, but it gave up: a script must not take that for an answer.
+            // It ended normally but gave up: a script must not treat that as an answer.
             (
                 Terminal::Completed,
                 Some(
@@ -69,7 +69,7 @@ impl Exit {
         self.0
     }
 
-    /// The code of another program, passed on; 128 + n if signal n ended it.
+    /// The exit code of another program; 128 + n if signal n ended it.
     pub fn from_exit_status(status: std::process::ExitStatus) -> Self {
         use std::os::unix::process::ExitStatusExt;
         let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));

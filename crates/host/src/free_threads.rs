@@ -1,6 +1,5 @@
-//! Whether enough threads may be started, and whether the first one has room. Where the system gives
-//! none, libraries below us end the process with words that help nobody, so it is looked at before they
-//! begin.
+//! Checks that enough threads can be started, and that the main thread's stack is large enough.
+//! Otherwise libraries would abort the process with unhelpful messages.
 
 use std::io;
 use std::sync::mpsc::channel;
@@ -11,14 +10,14 @@ use rustix::process::{Resource, getrlimit};
 
 use crate::command_error::CommandError;
 
-/// Refuses to begin where hardly any thread may be started.
+/// Returns an error if hardly any thread can be started.
 pub fn check_free_threads() -> Result<(), CommandError> {
     let (release, gate) = channel::<()>();
     let gate = Arc::new(Mutex::new(gate));
     let started: Result<Vec<JoinHandle<()>>, io::Error> = (0..THREADS_MIN)
         .map(|_| {
             let gate = Arc::clone(&gate);
-            // Each waits for the others: what matters is how many there may be at once.
+            // All of them wait, because the number of concurrent threads matters.
             Builder::new().stack_size(PROBE_STACK_BYTES).spawn(move || {
                 let gate = gate.lock().unwrap_or_else(PoisonError::into_inner);
                 let _ = gate.recv();
@@ -38,7 +37,7 @@ pub fn check_free_threads() -> Result<(), CommandError> {
     }
 }
 
-/// Runs this on a stack that is large enough, whatever the limit of the first thread is (`ulimit -s`).
+/// Runs this on a sufficiently large stack, with any limit on the main thread's (`ulimit -s`).
 pub fn run_with_stack<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, CommandError> {
     let limit = getrlimit(Resource::Stack).current;
     if limit.is_none_or(|bytes| bytes >= STACK_BYTES_MIN) {
@@ -53,9 +52,9 @@ pub fn run_with_stack<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, Com
     })
 }
 
-/// Signals, output, settings, the journal, snapshots, a tool and one to spare.
+/// Signals, output, settings, the journal, snapshots, a tool, and a spare one.
 const THREADS_MIN: usize = 7;
 const PROBE_STACK_BYTES: usize = 64 * 1024;
-/// What a first thread usually has.
+/// The usual stack size of a main thread.
 const STACK_BYTES: usize = 8 * 1024 * 1024;
 const STACK_BYTES_MIN: u64 = 4 * 1024 * 1024;

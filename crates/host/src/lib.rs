@@ -1,8 +1,8 @@
-//! The process and the machine around it: environment variables, the user's directories, signals and
-//! exit codes, random bytes, and how values and errors are written for people.
+//! The process and its machine: environment variables, user directories, signals and exit codes,
+//! random bytes, and formatting of values and errors.
 //!
-//! Both front ends and everything that turns flags into a session need these; they know nothing of a
-//! session, a model or a project. A module that only one crate uses belongs into that crate.
+//! Used by the front ends and by everything that starts a session; knows nothing of sessions,
+//! models or projects. A module that only one crate uses belongs in that crate.
 
 pub mod child_command;
 pub mod command_error;

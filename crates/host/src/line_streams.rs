@@ -1,5 +1,5 @@
-//! Standard input and output as lines, for front ends that speak to a program. Each is used by a thread
-//! of its own.
+//! Standard input and output as lines, for front ends used by programs. Each is handled by a
+//! thread.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -12,13 +12,13 @@ use crate::standard_streams::{StandardInput, StandardOutput};
 
 #[derive(Debug)]
 pub enum StdinLine {
-    /// Without the white space around it; never empty.
+    /// Without surrounding whitespace; never empty.
     Line(Vec<u8>),
     /// Longer than [`LINE_BYTES_MAX`]; it was skipped.
     TooLong,
 }
 
-/// Reads standard input to its end, or until `on_line` returns false. Blocks; blank lines are left out,
+/// Reads standard input to its end, or until `on_line` returns false. Blocks; skips blank lines,
 /// but `number` counts them.
 pub fn for_each_stdin_line(on_line: impl FnMut(u64, StdinLine) -> bool) {
     for_each_line(BufReader::with_capacity(READ_BYTES, StandardInput), on_line);
@@ -59,11 +59,11 @@ fn skip_rest(from: &mut impl BufRead) -> io::Result<()> {
     }
 }
 
-/// Standard output as a queue of lines. Queueing never blocks and drops nothing; the producer of lines
-/// waits for room before making more, so a slow reader slows down output and never input.
+/// Standard output as a queue of lines. Queueing never blocks and never drops; producers wait for
+/// room before they create more, so a slow reader delays output but never input.
 #[derive(Debug)]
 pub struct StdoutLines {
-    /// `None` when no more lines are taken.
+    /// `None` after the end.
     lines: Option<Sender<String>>,
     state: Arc<StdoutState>,
 }
@@ -72,14 +72,14 @@ pub struct StdoutLines {
 struct StdoutState {
     queued_bytes: AtomicUsize,
     is_closed: AtomicBool,
-    /// Why nothing more can be written, unless the reader is gone.
+    /// Why writing failed, unless the reader closed the pipe.
     failure: OnceLock<io::Error>,
-    /// Notified when there is room again, or the reader is gone.
+    /// Notified when there is room again, or the reader closed the pipe.
     room_changed: Notify,
 }
 
 impl StdoutLines {
-    /// The receiver is sent to when everything is written after this is ended or dropped.
+    /// The receiver completes when everything was written, after this is ended or dropped.
     #[must_use]
     pub fn spawn() -> (Self, oneshot::Receiver<()>) {
         let (lines, inbox) = channel();
@@ -90,7 +90,7 @@ impl StdoutLines {
             write_lines(&inbox, &worker_state, StandardOutput::Stdout);
             let _ = finished.send(());
         };
-        // Without a thread nothing is written, as behind a closed pipe.
+        // Without a thread nothing is written, as with a closed pipe.
         if std::thread::Builder::new().name("frames".to_owned()).spawn(work).is_err() {
             state.is_closed.store(true, Ordering::Release);
         }
@@ -106,7 +106,7 @@ impl StdoutLines {
         }
     }
 
-    /// Takes no more lines.
+    /// Closes the queue.
     pub fn end(&mut self) {
         self.lines = None;
     }
@@ -119,22 +119,22 @@ impl StdoutLines {
         self.state.queued_bytes.load(Ordering::Acquire) == 0
     }
 
-    /// Is the reader gone?
+    /// Has the reader closed the pipe?
     pub fn is_closed(&self) -> bool {
         self.state.is_closed.load(Ordering::Acquire)
     }
 
-    /// Why lines were lost, unless the reader is gone.
+    /// Why lines were lost, unless the reader closed the pipe.
     pub fn failure(&self) -> Option<&io::Error> {
         self.state.failure.get()
     }
 
-    /// Waits until there is room again, or the reader is gone.
+    /// Waits until there is room again, or the reader closed the pipe.
     pub async fn wait_for_change(&self) {
         self.state.room_changed.notified().await;
     }
 
-    /// Returns at once if there is room or the reader is gone.
+    /// Returns at once if there is room or the reader closed the pipe.
     pub async fn wait_for_room(&self) {
         loop {
             let changed = self.state.room_changed.notified();
@@ -149,7 +149,7 @@ impl StdoutLines {
 }
 
 impl StdoutState {
-    /// To everyone who waits now, and to the next one who would have missed it.
+    /// Notifies all current waiters, and the next one, which would otherwise miss it.
     fn tell_change(&self) {
         self.room_changed.notify_waiters();
         self.room_changed.notify_one();
@@ -161,7 +161,8 @@ fn write_lines(lines: &Receiver<String>, state: &StdoutState, mut to: impl Write
         let written = to.write_all(line.as_bytes()).and_then(|()| to.flush());
         let before = state.queued_bytes.fetch_sub(line.len(), Ordering::AcqRel);
         if let Err(error) = written {
-            // What clients do not read they do not want; everything else is a loss to tell.
+            // If the client closed the pipe, it does not want the lines; every other error is
+            // reported.
             if error.kind() != io::ErrorKind::BrokenPipe {
                 let _ = state.failure.set(error);
             }
@@ -175,9 +176,9 @@ fn write_lines(lines: &Receiver<String>, state: &StdoutState, mut to: impl Write
     }
 }
 
-/// Bytes asked of standard input at a time.
+/// Bytes per read of standard input.
 const READ_BYTES: usize = 64 * 1024;
-/// Bytes of a line: a prompt with many pictures.
+/// Limit on a line: enough for a prompt with many images.
 pub const LINE_BYTES_MAX: u64 = 128 << 20;
-/// Bytes that may wait before there is no more room.
+/// Above this many queued bytes there is no room.
 const QUEUED_BYTES_MAX: usize = 4 << 20;

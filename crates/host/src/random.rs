@@ -15,8 +15,8 @@ pub fn generate_uuid() -> String {
     uuid::Builder::from_random_bytes(generate_bytes()).into_uuid().to_string()
 }
 
-/// Where the system has none to give, which it does not say in practice, the clock stands in:
-/// nothing here guards a secret.
+/// If the system fails to return any, which does not happen in practice, uses the clock: nothing
+/// here protects a secret.
 fn generate_bytes<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
     if getrandom(&mut bytes, GetRandomFlags::empty()) == Ok(N) {

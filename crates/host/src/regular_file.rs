@@ -1,8 +1,8 @@
-//! The one way to read a file that other people may have put there: opened without waiting, only if it is
-//! a regular file, and at most so much of it.
+//! Reads files that others may have created: without blocking, only regular files, and up to a
+//! limit.
 //!
-//! A named pipe, a socket or a device at a place that is read at the start would otherwise be waited for
-//! without end, or read without end.
+//! Opening a named pipe, a socket or a device that is read at startup could block forever, and
+//! reading it might never end.
 
 use core::fmt;
 use std::collections::BTreeSet;
@@ -21,9 +21,9 @@ use crate::standard_streams::write_error_line;
 #[derive(Debug)]
 pub enum RegularFileError {
     Io(io::Error),
-    /// Something else stands there; in words.
+    /// It is not a regular file; the text says what it is.
     NotRegular(&'static str),
-    /// It is longer than this.
+    /// It is longer than this limit.
     TooLong(u64),
 }
 
@@ -44,17 +44,17 @@ impl From<io::Error> for RegularFileError {
 }
 
 impl RegularFileError {
-    /// Is there nothing at all?
+    /// Does it not exist?
     pub fn is_missing(&self) -> bool {
         use io::ErrorKind::{NotADirectory, NotFound};
         matches!(self, Self::Io(error) if matches!(error.kind(), NotFound | NotADirectory))
     }
 }
 
-/// Opens a regular file to read. Never blocks on what is none.
+/// Opens a regular file for reading. Never blocks on other kinds.
 pub fn open_regular(path: &Path) -> Result<File, RegularFileError> {
     let file = match open_without_waiting(path) {
-        // A socket cannot be opened at all.
+        // A socket cannot be opened at all, so check the metadata.
         Err(error) => match path.metadata() {
             Ok(found) if !found.is_file() && !found.is_dir() => {
                 return Err(RegularFileError::NotRegular(describe_kind(&found)));
@@ -70,18 +70,18 @@ pub fn open_regular(path: &Path) -> Result<File, RegularFileError> {
     }
 }
 
-/// The bytes of a regular file that is at most so long.
+/// Reads a regular file up to this size.
 pub fn read_regular(path: &Path, bytes_max: u64) -> Result<Vec<u8>, RegularFileError> {
     read_at_most(open_regular(path)?, bytes_max)
 }
 
-/// The text of a regular file that is at most so long.
+/// Reads a regular text file up to this size.
 pub fn read_regular_text(path: &Path, bytes_max: u64) -> Result<String, RegularFileError> {
     into_text(read_regular(path, bytes_max)?)
 }
 
-/// The text of a file that need not be there. What is no regular file is left out with a line on standard
-/// error, once.
+/// Reads an optional text file. If it is not a regular file it is skipped, with one message on
+/// standard error.
 pub fn read_or_skip(path: &Path, bytes_max: u64) -> Option<String> {
     match read_regular_text(path, bytes_max) {
         Ok(text) => Some(text),
@@ -92,7 +92,7 @@ pub fn read_or_skip(path: &Path, bytes_max: u64) -> Option<String> {
     }
 }
 
-/// Says once that a file is left out because it is no regular one.
+/// Reports once that a file is skipped because it is not a regular one.
 pub fn report_if_special(path: &Path, error: &RegularFileError) {
     static REPORTED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
     if !matches!(error, RegularFileError::NotRegular(_)) {
@@ -104,8 +104,8 @@ pub fn report_if_special(path: &Path, error: &RegularFileError) {
     }
 }
 
-/// The text of a file that the user names on the command line. A shell may put a pipe there
-/// (`<(command)`), which is read as long as something comes.
+/// Reads a text file that the user named on the command line. It may be a pipe of the shell
+/// (`<(command)`), which is read as long as data arrives.
 pub fn read_given_text(path: &Path, bytes_max: u64) -> Result<String, RegularFileError> {
     let file = open_without_waiting(path)?;
     let metadata = file.metadata()?;
@@ -119,7 +119,7 @@ pub fn read_given_text(path: &Path, bytes_max: u64) -> Result<String, RegularFil
     into_text(read_at_most(pipe, bytes_max)?)
 }
 
-/// A pipe that is waited for, but not for ever.
+/// A pipe with a read timeout.
 struct PatientPipe {
     file: File,
     silence_max: Duration,

@@ -1,10 +1,10 @@
-//! The signals that end a run. Says which one came; the caller decides what to do about it.
+//! Listens for signals that end a run. The caller decides how to react.
 //!
-//! A hang-up is listened to only if it was not ignored when we started, so that `nohup` means what
-//! it says. Where that cannot be seen, it is listened to only at a terminal.
+//! SIGHUP is handled only if it was not ignored at the start, so that `nohup` works. Where that
+//! cannot be checked, it is handled only at a terminal.
 //!
-//! Whatever the rest of the process waits for, a second signal ends it within a second: a thread of its
-//! own sees to that, because the thread that listens may be blocked by a reader that does not read.
+//! A second signal always ends the process within a second: a separate thread does that, because
+//! the listening thread may be blocked by a reader that does not read.
 
 use std::future::Future;
 use std::io::{self, IsTerminal};
@@ -18,7 +18,7 @@ use tokio::time::Instant;
 use crate::command_error::CommandError;
 use crate::exit::Exit;
 
-/// A listener. Once made, the signals no longer end the process by themselves.
+/// While it exists, the signals do not end the process by themselves.
 #[derive(Debug)]
 pub struct SignalListener {
     interrupt: Signal,
@@ -36,7 +36,7 @@ pub enum ExitSignal {
 }
 
 impl SignalListener {
-    /// Begins to listen. Needs a runtime.
+    /// Starts listening. Needs a runtime.
     pub fn listen() -> Result<Self, CommandError> {
         let begin = || {
             let hang_up =
@@ -54,7 +54,7 @@ impl SignalListener {
         })
     }
 
-    /// The next signal. Dropping the future loses none.
+    /// The next signal. Cancel-safe.
     pub async fn next(&mut self) -> ExitSignal {
         let hang_up = async {
             match &mut self.hang_up {
@@ -75,25 +75,25 @@ impl SignalListener {
         self.caught > 0
     }
 
-    /// Has more than one come, so that nothing is worth waiting for?
+    /// Have several signals arrived, so that nothing should be waited for?
     pub fn is_urgent(&self) -> bool {
         self.caught > 1
     }
 }
 
-/// A file that may not grow further (`ulimit -f`) is a full disk, not the end of the process: the write
-/// fails with an error that is handled. Programs that we start get the default back.
+/// Makes a write beyond the file size limit (`ulimit -f`) fail like on a full disk, instead of
+/// ending the process. Child processes get the default behaviour.
 pub fn survive_file_size_limit() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build();
     if let Ok(runtime) = runtime {
         let _context = runtime.enter();
-        // The handler stays when the listener is dropped. Without one, the write ends the process as it
-        // always did.
+        // The handler stays installed when the listener is dropped. Without a handler, the signal
+        // ends the process.
         let _ = signal(SignalKind::from_raw(SIGXFSZ));
     }
 }
 
-/// The number is the same on every system we run on.
+/// The number is the same on all supported systems.
 const SIGXFSZ: i32 = 25;
 
 /// Starts the thread that ends the process after a second signal, once.
@@ -106,7 +106,7 @@ fn end_on_second_signal() {
                 runtime.block_on(end_after_two_signals());
             }
         };
-        // Without a thread the event loop is the only one that sees to it.
+        // If it cannot be started, only the event loop handles signals.
         let _ = std::thread::Builder::new().name("signals".to_owned()).spawn(watch);
     });
 }
@@ -124,10 +124,10 @@ async fn end_after_two_signals() {
             _ = terminate.recv() => ExitSignal::Terminate,
         };
     }
-    // The event loop gets a moment to end what it started.
+    // Gives the event loop time to end what it started.
     tokio::time::sleep(SECOND_SIGNAL_GRACE).await;
     let code = i32::from(last.exit().code());
-    // Ending the process flushes standard output, which may be what is blocked.
+    // Exiting flushes standard output, which may block, so do it on another thread.
     std::thread::spawn(move || std::process::exit(code));
     tokio::time::sleep(EXIT_GRACE).await;
     let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
@@ -146,7 +146,7 @@ impl ExitSignal {
     }
 }
 
-/// Waits for something, unless a signal comes first.
+/// Waits for a future, unless a signal arrives first.
 pub async fn await_unless_signalled<T>(
     signals: &mut SignalListener,
     waiting: impl Future<Output = T>,
@@ -158,8 +158,8 @@ pub async fn await_unless_signalled<T>(
     }
 }
 
-/// Does work that may wait for files, pipes and other programs, unless a signal comes first. Then
-/// the work is left where it is; the process ends with everything it has started.
+/// Runs work that may block on files, pipes and other programs, unless a signal arrives first. The
+/// work is then abandoned; the process ends with everything it started.
 pub async fn run_blocking_unless_signalled<T: Send + 'static>(
     signals: &mut SignalListener,
     work: impl FnOnce() -> Result<T, CommandError> + Send + 'static,
@@ -171,7 +171,7 @@ pub async fn run_blocking_unless_signalled<T: Send + 'static>(
     }
 }
 
-/// Waits for ever on `None`.
+/// Waits forever for `None`.
 pub async fn sleep_until_or_forever(moment: Option<Instant>) {
     match moment {
         Some(moment) => tokio::time::sleep_until(moment).await,
@@ -187,6 +187,6 @@ fn should_catch_hang_up() -> bool {
         .lines()
         .find_map(|line| line.strip_prefix("SigIgn:"))
         .and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
-    // The lowest bit stands for signal 1, which is the hang-up.
+    // The lowest bit is signal 1, SIGHUP.
     ignored.is_none_or(|mask| mask & 1 == 0)
 }

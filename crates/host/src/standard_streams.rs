@@ -1,10 +1,10 @@
-//! Standard input, output and error as they are when other programs share them: non-blocking, full, or
-//! read by nobody.
+//! Standard input, output and error when other programs share them: non-blocking, full, or without
+//! a reader.
 //!
-//! A program that shares a pipe or a terminal with us may switch it to non-blocking. A write that finds no
-//! room then waits for it, as it would otherwise; a read waits for input. Bytes go to the descriptor
-//! without a buffer in between, because a buffered write that fails does not say how much of it was
-//! written. An error line that nobody reads is not waited for beyond a bound.
+//! A program that shares a pipe or terminal with us may switch it to non-blocking mode. Writes then
+//! wait for room and reads for input, as they otherwise would. There is no buffer, because a
+//! buffered write that fails does not report how much was written. An error line without a reader
+//! is abandoned after a timeout.
 
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
@@ -33,7 +33,7 @@ impl Write for StandardOutput {
     }
 }
 
-/// Standard input without a buffer of its own.
+/// Unbuffered standard input.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct StandardInput;
 
@@ -50,8 +50,8 @@ impl Read for StandardInput {
     }
 }
 
-/// Writes a line to standard error unless nobody reads there: then the rest is dropped after a second,
-/// because the exit code says it too.
+/// Writes a line to standard error. If it is not read, the rest is dropped after a second, because
+/// the exit code reports the error too.
 pub fn write_error_line(line: &str) {
     let text = format!("{line}\n");
     let deadline = Instant::now() + ERROR_LINE_MAX;
@@ -60,7 +60,7 @@ pub fn write_error_line(line: &str) {
         let mut rest = chunk;
         while !rest.is_empty() {
             let left = deadline.saturating_duration_since(Instant::now());
-            // A pipe that is ready takes this many bytes without blocking.
+            // A ready pipe accepts this many bytes without blocking.
             if !wait_for(&stderr, PollFlags::OUT, Some(left)).unwrap_or(false) {
                 return;
             }
@@ -83,7 +83,7 @@ fn write_when_ready(to: &impl AsFd, bytes: &[u8]) -> io::Result<usize> {
     }
 }
 
-/// Waits until the descriptor is ready, at most so long. Returns whether it is.
+/// Waits until the descriptor is ready, up to a limit. Returns whether it is.
 fn wait_for(fd: &impl AsFd, what: PollFlags, within: Option<Duration>) -> io::Result<bool> {
     let limit = within.map(Timespec::try_from).transpose().map_err(io::Error::other)?;
     let mut fds = [PollFd::new(fd, what)];
@@ -96,5 +96,5 @@ fn wait_for(fd: &impl AsFd, what: PollFlags, within: Option<Duration>) -> io::Re
 
 /// How long an error line waits for a reader.
 const ERROR_LINE_MAX: Duration = Duration::from_secs(1);
-/// The smallest size that every system writes to a pipe at once.
+/// The minimal size of atomic pipe writes on all systems.
 const ATOMIC_BYTES: usize = 512;

@@ -1,5 +1,5 @@
-//! Where the user's folders are: configuration, state, and the home of other programs' files. Names
-//! only; nothing is made or looked at here. An empty or relative value counts as none.
+//! Paths of the user's directories for configuration, state and cache, and of other programs'
+//! files. Creates and checks nothing. An empty or relative variable counts as unset.
 
 use std::path::PathBuf;
 
@@ -24,7 +24,7 @@ pub fn cache_directory(lookup: &impl EnvLookup) -> Option<PathBuf> {
     windlass_directory(lookup, "XDG_CACHE_HOME", ".cache")
 }
 
-/// `$CLAUDE_CONFIG_DIR`, or `~/.claude`: instructions, skills and agents that people already have.
+/// `$CLAUDE_CONFIG_DIR`, or `~/.claude`: the user's existing instructions, skills and agents.
 pub fn claude_directory(lookup: &impl EnvLookup) -> Option<PathBuf> {
     read_absolute_path(lookup, "CLAUDE_CONFIG_DIR")
         .or_else(|| Some(home_directory(lookup)?.join(".claude")))

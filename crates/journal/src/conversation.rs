@@ -1,7 +1,7 @@
-//! Records to what was said, for people: to show, to search, to export. Needs no settings.
+//! Converts records to the conversation, for display, search and export. Needs no settings.
 //!
-//! What the model really saw is the engine's to say; this is close to it and never folded. Answers
-//! that were withdrawn are left out, as far as the records show it.
+//! The result is close to what the model saw, but is not replayed through the engine. Withdrawn
+//! answers are left out, as far as the records show it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -19,9 +19,9 @@ use crate::record::{JournalNote, JournalRecord, RecordItem, ToolIntent};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ConversationItem {
-    /// The record that said it.
+    /// The record it comes from.
     pub seq: u64,
-    /// When: milliseconds since 1970.
+    /// In milliseconds since 1970.
     pub at: u64,
     #[serde(flatten)]
     pub who: ConversationRole,
@@ -31,20 +31,20 @@ pub struct ConversationItem {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "who", rename_all = "snake_case")]
 pub enum ConversationRole {
-    /// A person or a client.
+    /// The user or a client.
     User,
     Model,
-    /// The model, asking for a tool; the text is the tool's input.
+    /// A tool call of the model; the text is the tool's input.
     Call {
         tool: ToolName,
         call: ToolCallId,
     },
     Tool {
-        /// The call it answers, if the records say so.
+        /// The call it answers, if the records contain it.
         call: Option<ToolCallId>,
         is_error: bool,
     },
-    /// A summary that took the place of everything before.
+    /// A summary that replaced everything before it.
     Summary,
     End {
         terminal: Terminal,
@@ -52,7 +52,7 @@ pub enum ConversationRole {
 }
 
 impl ConversationRole {
-    /// The call that the model asks for here.
+    /// The id of the call in this item.
     fn call(&self) -> Option<&ToolCallId> {
         match self {
             Self::Call { call, .. } => Some(call),
@@ -61,7 +61,7 @@ impl ConversationRole {
     }
 }
 
-/// Everything that was said in a session.
+/// Collects the conversation from records.
 pub fn read_conversation(journal: &Path) -> Result<Vec<ConversationItem>, JournalError> {
     let mut reader = JournalReader::open(journal)?;
     let mut extractor = ConversationExtractor::default();
@@ -76,11 +76,11 @@ pub fn read_conversation(journal: &Path) -> Result<Vec<ConversationItem>, Journa
 /// Takes records in and says what was said.
 #[derive(Debug, Default)]
 pub struct ConversationExtractor {
-    /// The answer under way.
+    /// The current answer.
     answer: Vec<ConversationItem>,
-    /// The text of its block that is not whole.
+    /// The text of its incomplete block.
     partial: String,
-    /// Results of its calls: a quick tool ends before the answer does.
+    /// Results of its calls: a fast tool ends before the answer does.
     early_results: Vec<ConversationItem>,
     started: BTreeSet<ToolCallId>,
     /// Calls that were extracted and have no result yet.
@@ -122,7 +122,7 @@ impl ConversationExtractor {
                 Event::ModelDelta { delta, .. } => self.push_delta(*seq, *at, delta),
                 Event::ModelEnded { .. } => self.flush_answer(items),
                 Event::ModelFailed { .. } => {
-                    // An answer of which a tool was started is kept up to there.
+                    // An answer that started a tool is kept up to that call.
                     let is_started = |item: &ConversationItem| {
                         item.who.call().is_some_and(|call| self.started.contains(call))
                     };
@@ -161,7 +161,7 @@ impl ConversationExtractor {
         }
     }
 
-    /// What is left at the end of the records.
+    /// Adds what is incomplete at the end of the records.
     pub fn finish(mut self, items: &mut Vec<ConversationItem>) {
         self.flush_answer(items);
     }
@@ -213,7 +213,7 @@ impl ConversationExtractor {
         items.append(&mut self.early_results);
     }
 
-    /// A call that was never started was not allowed to run, or could not.
+    /// A call that was never started was denied, or could not run.
     fn close_unstarted_calls(&mut self, seq: u64, at: u64, items: &mut Vec<ConversationItem>) {
         for call in core::mem::take(&mut self.open_calls) {
             if !self.started.contains(&call) {
@@ -228,7 +228,7 @@ fn is_result_of(item: &ConversationItem, wanted: &ToolCallId) -> bool {
     matches!(&item.who, ConversationRole::Tool { call: Some(call), .. } if call == wanted)
 }
 
-/// Messages that another program wrote.
+/// Messages imported from another program.
 fn push_adopted(messages: &[Message], seq: u64, at: u64, items: &mut Vec<ConversationItem>) {
     for block in messages
         .iter()
@@ -261,9 +261,8 @@ fn push_adopted(messages: &[Message], seq: u64, at: u64, items: &mut Vec<Convers
 
 const NOT_RUN_TEXT: &str = "(it did not run)";
 
-/// What blocks say in words.
-/// A prompt in the user's own words, which are its first text. Files and outputs of commands that were
-/// attached to it follow as blocks of their own.
+/// The user's own words: the first text of a prompt. Attached files and command outputs follow as
+/// separate blocks.
 pub fn find_own_words(content: &[ContentBlock]) -> String {
     let own = content.iter().find_map(|block| match block {
         ContentBlock::Text(text) => Some(text.trim()).filter(|text| !text.is_empty()),

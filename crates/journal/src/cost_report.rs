@@ -1,5 +1,5 @@
-//! What sessions cost, from the rows their journals hold: per request, day, model and project.
-//! Integers alone. Needs no settings and folds nothing.
+//! What sessions cost, from the billing rows of their journals: per request, day, model and
+//! project. Uses integers only, needs no settings and replays nothing.
 
 use std::collections::{BTreeMap, HashSet};
 use std::io::{BufRead, BufReader};
@@ -18,13 +18,13 @@ use crate::record::{
 use crate::segment;
 use crate::session_catalogue::SessionCatalogue;
 
-/// A request that was paid for, and where that is written.
+/// A request with its cost, and its record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BilledRequest {
     pub seq: u64,
-    /// When: milliseconds since 1970.
+    /// In milliseconds since 1970.
     pub at: u64,
-    /// It was taken over from the session this one was forked from, and is counted there.
+    /// Copied from the session this one was forked from, and counted there.
     pub is_inherited: bool,
     pub row: BilledRow,
 }
@@ -34,13 +34,13 @@ pub struct CostTotals {
     pub requests: u64,
     pub usage: Usage,
     pub cost: MicroUsd,
-    /// Money set aside for good, for requests whose bill never arrived.
+    /// Money that stays reserved for good, for requests whose cost was never reported.
     pub kept: MicroUsd,
-    /// Requests for which the cache gave less than expected.
+    /// Requests with fewer cached tokens than expected.
     pub cache_misses: u64,
 }
 
-/// Sums by what people ask for.
+/// Totals by several keys.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct CostReport {
     pub all: CostTotals,
@@ -71,7 +71,7 @@ impl CostReport {
     }
 }
 
-/// The account of one session: everything it paid for, what it took over included.
+/// The costs of one session, including what was copied from its parent.
 pub fn load_session_costs(
     journal: &Path,
 ) -> Result<(Vec<BilledRequest>, CostReport), JournalError> {
@@ -83,11 +83,11 @@ pub fn load_session_costs(
     Ok((rows, report))
 }
 
-/// The account of all sessions, or of one project's. What a fork took over is counted once.
+/// The costs of all sessions, or of one project's. What a fork copied is counted once.
 ///
 /// # Errors
 ///
-/// When the directory cannot be read. A journal that cannot be read is left out and named.
+/// The directory cannot be read. A journal that cannot be read is left out, and listed.
 pub fn load_all_costs(
     catalogue: &SessionCatalogue,
     project: Option<&Path>,
@@ -106,14 +106,13 @@ pub fn load_all_costs(
     Ok((report, unread))
 }
 
-/// The rows of a session whose journal has none, because an older version wrote it: those of the
-/// state it folds to.
+/// Derives the rows of a journal without any, written by an older version, from its final state.
 #[must_use]
 pub fn rows_from_state(state: &State, agent: &AgentId) -> Vec<BilledRow> {
     state.ledger.rows().iter().map(|row| BilledRow::from_ledger_row(row, agent, None)).collect()
 }
 
-/// Everything that was paid for, also what the conversation went back from.
+/// Everything that was paid for, including what was rewound.
 fn read_rows(journal: &Path) -> Result<(JournalHead, Vec<BilledRequest>), JournalError> {
     let (head, mut rows) = read_rows_of_file(journal)?;
     let later = segment::find_later_segments(&RealDisk, journal);
@@ -121,7 +120,7 @@ fn read_rows(journal: &Path) -> Result<(JournalHead, Vec<BilledRequest>), Journa
         let mut seen: HashSet<(u64, u64)> = rows.iter().map(|row| (row.seq, row.at)).collect();
         for (_, path) in later {
             let (_, more) = read_rows_of_file(&path)?;
-            // What was not known to be safe stands in two files.
+            // A record that was not known to be on disk is in two files.
             let more = more.into_iter().filter(|row| seen.insert((row.seq, row.at)));
             rows.extend(more.map(|row| BilledRequest { is_inherited: false, ..row }));
         }
@@ -129,7 +128,7 @@ fn read_rows(journal: &Path) -> Result<(JournalHead, Vec<BilledRequest>), Journa
     Ok((head, rows))
 }
 
-/// Lines that book nothing are not even parsed: a year of sessions is read in a moment.
+/// Lines without a billing row are not parsed, so that a year of sessions is read in a moment.
 fn read_rows_of_file(journal: &Path) -> Result<(JournalHead, Vec<BilledRequest>), JournalError> {
     let file = open_regular(journal).map_err(JournalError::disk_error(journal, "opened"))?;
     let mut input = BufReader::with_capacity(256 << 10, file);
@@ -171,5 +170,5 @@ fn to_billed_request(
     Some(BilledRequest { seq, at, is_inherited, row })
 }
 
-/// A head says so within its first bytes.
+/// A head is recognized within its first bytes.
 const HEAD_BYTES: usize = 80;

@@ -1,11 +1,11 @@
-//! What an acknowledged record survives, for the journal and for the pre-images of its session.
+//! What an acknowledged record survives, for the journal and for the stored file contents of its
+//! session.
 
-/// What a record that was acknowledged survives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Durability {
     /// The end of this process: records are with the operating system.
     Written,
-    /// The loss of power: records are on the disk.
+    /// A power loss: records are on the disk.
     #[default]
     Synced,
 }

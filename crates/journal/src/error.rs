@@ -1,4 +1,4 @@
-//! What can go wrong with a journal, sorted by who must act. No transcript inside an error.
+//! Errors of a journal, by who must act. They never contain conversation text.
 
 use std::io;
 use std::io::Read as _;
@@ -16,11 +16,11 @@ pub enum JournalError {
     Disk {
         path: PathBuf,
         action: &'static str,
-        /// Who must act.
+        /// Who must act, and how.
         remedy: DiskRemedy,
         source: io::Error,
     },
-    /// Something else stands at this path.
+    /// Something other than a file is at this path.
     #[error("the journal {path} is not a regular file", path = path.display())]
     NotAFile { path: PathBuf },
     #[error(
@@ -30,7 +30,7 @@ pub enum JournalError {
     )]
     Busy {
         path: PathBuf,
-        /// Who, if the file says so.
+        /// The process that holds it, if the file says so.
         holder: Option<ClaimHolder>,
     },
     /// Another program changed the file while it was open here.
@@ -47,18 +47,18 @@ pub enum JournalError {
     Fenced {
         /// The claim we hold.
         ours: u64,
-        /// The claim that counts.
+        /// The claim that is valid now.
         current: u64,
     },
-    /// The journal does not end where the writer thinks it does.
+    /// The journal does not end where the writer expects.
     #[error("the journal ends at record {found}, not at {expected}; read it again")]
     Conflict {
-        /// Where the writer thinks it ends.
+        /// Where the writer expects the end.
         expected: u64,
         /// Where it ends.
         found: u64,
     },
-    /// A later version of Windlass wrote it. It was left as it is.
+    /// Written by a later version of Windlass. The file was not changed.
     #[error(
         "the journal {path} has format {found}, this version of Windlass reads up to {known}; \
          use a newer one",
@@ -67,24 +67,24 @@ pub enum JournalError {
     Newer {
         path: PathBuf,
         found: u64,
-        /// The newest format known here.
+        /// The newest format this version reads.
         known: u64,
     },
-    /// Something else is in the file. It is left as it is.
+    /// The file has other content. It was not changed.
     #[error("{path} is not a journal; choose another file", path = path.display())]
     NotAJournal { path: PathBuf },
     /// There is no such session, or more than one.
     #[error("{found} sessions are called `{wanted}`; give more of the id")]
     NotOne {
-        /// What was looked for.
+        /// The id or name searched for.
         wanted: String,
         /// Two or more, or none.
         found: usize,
     },
-    /// It cannot be written down: a fault of ours.
+    /// The record cannot be serialized: a bug of ours.
     #[error("a record cannot be written to the journal {path}: {source}", path = path.display())]
     Unwritable { path: PathBuf, source: serde_json::Error },
-    /// A store that is not a folder of this machine failed.
+    /// A remote store failed.
     #[error("the session could not be {action} in the store: {source}")]
     Store { action: &'static str, source: Box<dyn std::error::Error + Send + Sync> },
     #[error("{what} would be {size} bytes, and at most {max} are kept")]
@@ -94,17 +94,18 @@ pub enum JournalError {
 /// Who must act before the disk works again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DiskRemedy {
-    /// The owner of the files: room must be made. The writer may be used again then.
+    /// The user: free some space. The writer can be used again afterwards.
     MakeRoom,
-    /// The user: files may not grow larger than this (`ulimit -f`). The writer may be used again then.
+    /// The user: the file size limit (`ulimit -f`) is reached. The writer can be used again
+    /// afterwards.
     RaiseLimit,
-    /// The administrator: the disk is read-only or the rights are missing.
+    /// The administrator: the disk is read-only, or permissions are missing.
     GrantWriting,
-    /// The user: the folder, or the server it lies on, is gone.
+    /// The user: the folder, or the server it is on, has disappeared.
     BringBack,
-    /// The administrator: the disk is failing. What was not acknowledged is not on it.
+    /// The administrator: the disk is failing. Unacknowledged records are lost.
     ReplaceDisk,
-    /// Not known; the system's words say what.
+    /// Unknown; the system's message tells more.
     Unknown,
 }
 
@@ -124,7 +125,7 @@ impl DiskRemedy {
     }
 }
 
-/// The number is the same on every system we run on; the standard library has no name for it.
+/// The number is the same on all supported systems; the standard library has no name for it.
 const EIO: i32 = 5;
 
 impl JournalError {
@@ -135,7 +136,7 @@ impl JournalError {
         }
     }
 
-    /// Who must act, when it is the disk that failed.
+    /// Who must act, if the disk failed.
     #[must_use]
     pub fn remedy(&self) -> Option<DiskRemedy> {
         match self {
@@ -161,7 +162,7 @@ impl JournalError {
         }
     }
 
-    /// Did another program take the file from under its writer?
+    /// Did another program move or change the file while it was open?
     #[must_use]
     pub fn is_changed_by_others(&self) -> bool {
         matches!(self, Self::Changed { .. })
@@ -197,29 +198,29 @@ fn describe_holder(holder: Option<&ClaimHolder>) -> String {
     holder.map(|ClaimHolder { pid, host }| format!(" (pid {pid} on {host})")).unwrap_or_default()
 }
 
-/// Refuses devices, pipes and directories, which could be read for ever or not at all.
+/// Refuses devices, pipes and directories: reading them could block or never end.
 pub(crate) fn check_journal_file(path: &Path) -> Result<(), JournalError> {
     match std::fs::metadata(path) {
         Ok(metadata) if !metadata.is_file() => {
             Err(JournalError::NotAFile { path: path.to_owned() })
         }
         Ok(_) if !may_be_journal(path) => Err(JournalError::NotAJournal { path: path.to_owned() }),
-        // A missing file is the caller's to judge, and what else is wrong opening it will say.
+        // The caller decides about a missing file; other errors appear when it is opened.
         _ => Ok(()),
     }
 }
 
-/// Is there a record anywhere near the beginning, or nothing yet? A damaged first line does not make a
-/// journal something else; a file without any record is not ours to repair.
+/// Is there a record near the beginning, or nothing yet? A journal with a damaged first line is
+/// still a journal; a file without any record is not ours to repair.
 fn may_be_journal(path: &Path) -> bool {
     let mut beginning = Vec::new();
     let read = std::fs::File::open(path)
         .and_then(|file| file.take(SNIFFED_BYTES).read_to_end(&mut beginning));
-    // What cannot be read is told when it is opened.
+    // A read error is reported when the file is opened.
     read.is_err()
         || RECORD_PREFIX.starts_with(&beginning)
         || beginning.split(|byte| *byte == b'\n').any(|line| line.starts_with(RECORD_PREFIX))
 }
 
-/// Bytes looked at to tell a journal from something else.
+/// Limit on the bytes checked.
 const SNIFFED_BYTES: u64 = 1024 * 1024;

@@ -1,5 +1,5 @@
-//! A replay in words: event by event, what happened, where that led and what was to be done. For
-//! people who want to know why; contents are shown by their size and their beginning.
+//! Describes a replay event by event: what happened, how the state changed, and which effects
+//! followed. For users who want to know why; contents are shown by size and beginning.
 
 use std::cell::RefCell;
 use std::path::Path;
@@ -22,13 +22,13 @@ use crate::variant_names::{
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExplainedStep {
     pub seq: u64,
-    /// When it was written: milliseconds since 1970.
+    /// In milliseconds since 1970.
     pub at: u64,
     pub event: String,
-    /// What the loop waited for before, and what it waits for now.
+    /// The phase before and after.
     pub phase: (&'static str, &'static str),
     pub turn: u32,
-    /// Why this iteration exists.
+    /// Why this iteration of the loop exists.
     pub transition: Option<Transition>,
     pub effects: Vec<String>,
     pub notices: Vec<Notice>,
@@ -36,14 +36,14 @@ pub struct ExplainedStep {
     pub ending: Option<RunEnding>,
 }
 
-/// Walks through a journal. Decided under the settings the journal holds; a journal that holds none,
-/// under these.
+/// Describes a journal. Uses the settings in the journal, or these if it contains none.
 pub fn explain_journal(
     journal: &Path,
     settings: &Settings,
     mut on_step: impl FnMut(ExplainedStep),
 ) -> Result<(), JournalError> {
-    // Read a second time beside the replay: the engine keeps the events it is given.
+    // The events are read a second time beside the replay, because the engine consumes those it
+    // gets.
     let events = RefCell::new(EventReader { reader: JournalReader::open(journal)?, next: None });
     let trouble = RefCell::new(None);
     let mut before = "idle";
@@ -85,16 +85,16 @@ pub fn explain_journal(
     }
 }
 
-/// Reads the events of a journal beside its replay.
+/// Reads the events of a journal alongside its replay.
 struct EventReader {
     reader: JournalReader,
-    /// Read, and not reached by the replay yet.
+    /// The next event, not reached by the replay yet.
     next: Option<JournalRecord>,
 }
 
 impl EventReader {
-    /// The event of this record. Records before it are passed over, and what the replay adds of itself
-    /// has no event.
+    /// Describes the event of this record. Earlier records are skipped, and events that the replay
+    /// adds have no record.
     fn describe_event_at(&mut self, seq: u64) -> Result<String, JournalError> {
         loop {
             let next = match self.next.take() {
@@ -190,7 +190,7 @@ fn block_kind(block: &ContentBlock) -> &'static str {
     }
 }
 
-/// What an effect does, in a few words; `None` for notices that change nothing.
+/// Describes an effect in a few words; `None` for notices that change nothing.
 pub(crate) fn describe_effect(effect: &Effect) -> Option<String> {
     Some(match effect {
         Effect::CallModel(request) => format!("ask {} ({})", request.model, request.attempt),
@@ -241,7 +241,7 @@ pub(crate) fn phase_name(phase: Phase) -> &'static str {
     }
 }
 
-/// The beginning of what was said.
+/// The beginning of a message, in quotes.
 fn quote_beginning(content: &[ContentBlock]) -> String {
     let words = find_own_words(content);
     let line: String = words.split_whitespace().collect::<Vec<_>>().join(" ");

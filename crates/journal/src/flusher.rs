@@ -1,5 +1,5 @@
-//! Waits for the disk apart from the writer: one thread waits while another goes on writing, and one
-//! wait covers everything that was written before it began.
+//! Syncs a journal from another thread than the writer's, which continues to write. One sync covers
+//! everything written before it began.
 
 use std::io;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::disk::{DiskFile, JournalDisk};
 
-/// Waits for one file of a journal. The caller passes its result to
+/// Syncs one file of a journal. The caller passes the result to
 /// [`JournalWriter::complete_flush`](crate::JournalWriter::complete_flush).
 #[derive(Debug)]
 pub struct Flusher {
@@ -19,15 +19,15 @@ pub struct Flusher {
 }
 
 impl Flusher {
-    /// Returns when everything that was written before is on the disk. Blocks.
+    /// Returns when everything written before the call is on the disk. Blocks.
     ///
     /// # Errors
     ///
-    /// When the disk fails. The file must not be synced again then: a second call may report success
-    /// for pages that the kernel has dropped.
+    /// The disk fails. The file must not be synced again then: a second call may report success for
+    /// pages that the kernel has dropped.
     pub fn flush(&mut self) -> io::Result<()> {
         self.file.sync()?;
-        // A new file is safe only when its directory entry is.
+        // A new file is durable only when its directory entry is.
         if !self.is_directory_synced.load(Ordering::Acquire) {
             self.disk.sync_directory_of(&self.path)?;
             self.is_directory_synced.store(true, Ordering::Release);

@@ -1,8 +1,8 @@
-//! Records to the state to continue from: the events, folded through the engine.
+//! Rebuilds the state from records by replaying their events through the engine.
 //!
-//! The effects are dropped: a replayed session starts nothing. Replay is exact: each event is decided
-//! under the settings that were in force when it happened, which the journal holds. Only a journal
-//! that does not say is replayed under the settings given.
+//! The effects are dropped: a replayed session starts nothing. Replay is exact, because each event
+//! is decided under the settings in force when it happened, which the journal contains. The
+//! settings argument is used only for a journal without any.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,27 +15,27 @@ use crate::journal_reader::{JournalEntry, JournalReader, LinePlace};
 use crate::realigner::Realigner;
 use crate::record::{FORMAT_VERSION, JournalRecord, LineDamage, RecordItem};
 
-/// What a journal amounts to.
+/// The result of replaying a journal.
 #[derive(Debug)]
 pub struct FoldedJournal {
     /// The state after the last record.
     pub state: State,
-    /// The settings in force then.
+    /// The settings in force at the end.
     pub settings: Arc<Settings>,
     /// The number of the last record; zero if there is none.
     pub seq: u64,
-    /// Bytes of whole lines in the last file.
+    /// The length of all complete lines of the last file.
     pub whole_bytes: u64,
-    /// Bytes of a torn last line, which were left out.
+    /// The length of an incomplete last line, which was ignored.
     pub torn_bytes: u64,
-    /// Lines that were skipped, by number, and why; at most [`DAMAGES_MAX`] are named.
+    /// The numbers of skipped lines, and why; at most [`DAMAGES_MAX`] are listed.
     pub damages: Vec<(u64, LineDamage)>,
 }
 
-/// Damaged lines named in a [`FoldedJournal`].
+/// Limit on the damaged lines listed in a [`FoldedJournal`].
 pub const DAMAGES_MAX: usize = 100;
 
-/// Replays a journal. A file that is not there yet is an empty journal.
+/// Replays a journal. A file that does not exist is an empty journal.
 pub fn fold(path: &Path, settings: &Settings) -> Result<FoldedJournal, JournalError> {
     match JournalReader::open(path) {
         Err(error) if error.is_missing() => {
@@ -45,7 +45,7 @@ pub fn fold(path: &Path, settings: &Settings) -> Result<FoldedJournal, JournalEr
     }
 }
 
-/// Was a run under way when the last record was written?
+/// Was a run in progress when the last record was written?
 pub fn has_unfinished_run(path: &Path, settings: &Settings) -> Result<bool, JournalError> {
     Ok(fold(path, settings)?.state.control.phase.is_running())
 }
@@ -55,25 +55,25 @@ pub struct ReplayStep<'a> {
     pub seq: u64,
     pub at: u64,
     pub state: &'a State,
-    /// The settings it was decided under.
+    /// The settings under which it was decided.
     pub settings: &'a Settings,
-    /// What was to be done about it.
+    /// The resulting effects.
     pub effects: &'a [Effect],
 }
 
-/// What a replay shows of itself; each part may be left out.
+/// Receives the parts of a replay; each method is optional.
 pub trait ReplayVisitor {
-    /// An event is about to be applied to this state.
+    /// Called before an event is applied.
     fn visit_event(&mut self, _event: ReplayedEvent<'_>) {}
 
-    /// An event was applied.
+    /// Called after an event was applied.
     fn visit_step(&mut self, _step: ReplayStep<'_>) {}
 
-    /// A head, a claim or a note.
+    /// Called for a head, a claim or a note.
     fn visit_entry(&mut self, _entry: JournalEntry) {}
 }
 
-/// An event as the journal holds it, and the state it meets.
+/// An event from the journal, and the state before it.
 #[derive(Debug)]
 pub struct ReplayedEvent<'a> {
     pub place: LinePlace,
@@ -83,7 +83,7 @@ pub struct ReplayedEvent<'a> {
     pub state: &'a State,
 }
 
-/// Replays a journal and shows everything to a visitor.
+/// Replays a journal with a visitor.
 pub fn replay_with_visitor(
     reader: JournalReader,
     settings: &Settings,
@@ -92,7 +92,7 @@ pub fn replay_with_visitor(
     fold_visited(reader, settings, visitor).map(|(folded, _)| folded)
 }
 
-/// Steps and entries shown to functions.
+/// A visitor made of functions.
 struct FunctionVisitor<OnStep, OnEntry> {
     on_step: OnStep,
     on_entry: OnEntry,
@@ -110,7 +110,7 @@ impl<OnStep: FnMut(ReplayStep<'_>), OnEntry: FnMut(JournalEntry)> ReplayVisitor
     }
 }
 
-/// Replays a journal and shows every step.
+/// Replays a journal, and calls a function with every step.
 pub fn replay(
     reader: JournalReader,
     settings: &Settings,
@@ -127,8 +127,8 @@ pub(crate) fn fold_reader(
     fold_entries(reader, settings, on_step, |_| {}).map(|(folded, _)| folded)
 }
 
-/// Folds everything that is left to read; heads, claims and notes are shown to `meet`. Gives the
-/// reader back, at the end.
+/// Replays everything that is left to read; `meet` receives heads, claims and notes. Returns the
+/// reader, at its end.
 pub(crate) fn fold_entries(
     reader: JournalReader,
     settings: &Settings,
@@ -157,7 +157,7 @@ fn fold_visited(
     Ok((folded, reader))
 }
 
-/// A replay that can go on when its journal has grown.
+/// A replay that can continue when its journal has grown.
 pub(crate) struct GrowingReplay<V> {
     folding: FoldProgress<V>,
     reader: JournalReader,
@@ -176,7 +176,7 @@ impl<V: ReplayVisitor> GrowingReplay<V> {
         Self { folding, reader }
     }
 
-    /// Replays what there is now.
+    /// Replays what has been added so far.
     pub(crate) fn advance(self) -> Result<Self, JournalError> {
         let Self { mut folding, mut reader } = self;
         for _ in 0..SINGLE_THREADED_ENTRIES {
@@ -192,12 +192,13 @@ impl<V: ReplayVisitor> GrowingReplay<V> {
         self.reader.seq()
     }
 
-    /// Damaged lines that are named.
+    /// The number of damaged lines listed.
     pub(crate) fn damage_count(&self) -> usize {
         self.folding.damages.len()
     }
 
-    /// Whether the reader stands behind a whole line of the last file, so that it finds what is added.
+    /// Can the reader see lines that are added? Only if it is after a complete line of the last
+    /// file.
     pub(crate) fn can_go_on(&self) -> bool {
         self.reader.can_go_on()
     }
@@ -208,7 +209,7 @@ type PlacedEntry = (LinePlace, Result<JournalEntry, LineDamage>);
 struct FoldProgress<V> {
     state: State,
     settings: Arc<Settings>,
-    /// Something has happened.
+    /// An event was applied.
     is_begun: bool,
     damages: Vec<(u64, LineDamage)>,
     realigner: Realigner,
@@ -265,7 +266,7 @@ impl<V: ReplayVisitor> FoldProgress<V> {
         if let Event::Configured(settings) = &event {
             self.settings = Arc::new(Settings::clone(settings));
             if !self.is_begun {
-                // The session began with these.
+                // These are the settings with which the session began.
                 self.state = State::new(settings);
             }
         }
@@ -278,7 +279,7 @@ impl<V: ReplayVisitor> FoldProgress<V> {
     }
 }
 
-/// Folds the rest of a long journal while another thread reads it: each takes about as long.
+/// Replays the rest of a long journal while another thread reads it: both take about the same time.
 fn fold_with_reader_thread<V: ReplayVisitor>(
     mut folding: FoldProgress<V>,
     mut reader: JournalReader,
@@ -296,7 +297,7 @@ fn fold_with_reader_thread<V: ReplayVisitor>(
                         None => is_at_end = true,
                     }
                 }
-                // An error means that nobody wants to know the rest.
+                // Fails when the receiver has stopped because of an error.
                 is_at_end |= sender.send(batch).is_err();
             }
             Ok(reader)
@@ -311,9 +312,9 @@ fn fold_with_reader_thread<V: ReplayVisitor>(
     })
 }
 
-/// Entries folded before another thread is worth its while.
+/// For fewer entries than this a second thread does not pay off.
 const SINGLE_THREADED_ENTRIES: usize = 500;
-/// Entries handed over at once.
+/// Entries per batch.
 const BATCH_ENTRIES: usize = 64;
-/// Batches that may wait.
+/// Capacity of the queue of batches.
 const BATCHES_MAX: usize = 4;

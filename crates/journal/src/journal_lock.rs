@@ -1,4 +1,4 @@
-//! Keeps writers out of a journal: its first file is locked, and the lock dies with the process.
+//! Locks the first file of a journal against writers. The lock ends with the process.
 
 use std::fs::TryLockError;
 use std::io;
@@ -10,19 +10,19 @@ use crate::error::{JournalError, check_journal_file};
 use crate::journal_reader::{JournalEntry, JournalReader};
 use crate::record::ClaimHolder;
 
-/// A journal that no other process can write as long as this lives.
+/// A journal that no other process can write while this exists.
 #[derive(Debug)]
 pub struct LockedJournal {
     pub(crate) path: PathBuf,
     pub(crate) lock: Box<dyn DiskFile>,
 }
 
-/// Keeps writers out of a journal, without writing to it.
+/// Locks a journal without writing to it.
 pub fn lock_journal(journal: &Path) -> Result<LockedJournal, JournalError> {
     Ok(LockedJournal { path: journal.to_owned(), lock: lock_existing(journal, &RealDisk)? })
 }
 
-/// Keeps writers out of a journal as long as the file lives, without writing to it.
+/// Locks a journal without writing to it, as long as the returned file is open.
 pub(crate) fn lock_existing(
     path: &Path,
     disk: &dyn JournalDisk,
@@ -34,8 +34,8 @@ pub(crate) fn lock_existing(
     lock_first_file(disk, path, DiskOpenMode::AppendExisting, Duration::ZERO)
 }
 
-/// Opens the first file and locks it, or says who has. A process that lives is waited for at most this
-/// long: one that was told to end may still be at it.
+/// Opens and locks the first file, or returns who holds the lock. Waits up to this long for a live
+/// process, because it may be about to exit.
 pub(crate) fn lock_first_file(
     disk: &dyn JournalDisk,
     path: &Path,
@@ -48,7 +48,7 @@ pub(crate) fn lock_first_file(
     loop {
         match file.try_lock() {
             Ok(()) => {
-                // Another process may have moved it away between our opening and our locking it.
+                // Another process may have moved it between opening and locking.
                 return match file.check_in_place(path, None) {
                     Ok(()) => Ok(file),
                     Err(change) => Err(JournalError::Changed { path: path.to_owned(), change }),
@@ -56,7 +56,8 @@ pub(crate) fn lock_first_file(
             }
             Err(TryLockError::WouldBlock) => {
                 let holder = JournalReader::open_on(disk, path).ok().and_then(read_last_holder);
-                // No claim yet: the other process may only be checking whether the journal is locked.
+                // Without a claim, the other process may only be checking whether the journal is
+                // locked.
                 let is_left = holder.as_ref().is_none_or(ClaimHolder::is_dead);
                 let wait = if is_left { ORPHAN_LOCK_WAIT } else { live_wait };
                 if began.elapsed() >= wait {
@@ -71,12 +72,12 @@ pub(crate) fn lock_first_file(
     }
 }
 
-/// A process that is killed while it starts another leaves the lock with that one until it has begun.
+/// If a process is killed while it spawns another, the child holds the lock until it calls exec.
 const ORPHAN_LOCK_WAIT: Duration = Duration::from_secs(2);
-/// How long the next writer of a session waits for the one before it.
+/// How long the next writer of a session waits for the previous one.
 pub(crate) const PREDECESSOR_WAIT: Duration = Duration::from_secs(2);
 const ORPHAN_LOCK_POLL: Duration = Duration::from_millis(5);
-/// Who holds it is read from the journal each time, which may be long.
+/// The holder is read from the journal each time, which may be long.
 const LIVE_LOCK_POLL: Duration = Duration::from_millis(50);
 
 fn read_last_holder(mut reader: JournalReader) -> Option<ClaimHolder> {

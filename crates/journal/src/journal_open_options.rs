@@ -1,4 +1,4 @@
-//! How a journal is opened for writing: how durable, about what, by whom, on which disk.
+//! Options for opening a journal: durability, head, writer, disk.
 
 use std::sync::Arc;
 
@@ -6,22 +6,21 @@ use crate::disk::{DiskOpenMode, JournalDisk, RealDisk};
 use crate::durability::Durability;
 use crate::record::{ClaimHolder, JournalHead};
 
-/// How a journal is opened for writing.
 #[derive(Clone, Debug)]
 pub struct JournalOpenOptions {
     pub durability: Durability,
-    /// What the journal is about; written if it is new.
+    /// Written if the journal is new.
     pub head: JournalHead,
     pub holder: ClaimHolder,
-    /// The time: milliseconds since 1970.
+    /// The current time in milliseconds since 1970.
     pub at: u64,
     pub disk: Arc<dyn JournalDisk>,
-    /// It is not made if it is not there.
+    /// Fail if it does not exist, instead of creating it.
     pub must_exist: bool,
 }
 
 impl JournalOpenOptions {
-    /// On this machine's disk, by this process, about nothing in particular.
+    /// For the local disk and this process, with an empty head.
     #[must_use]
     pub fn new(durability: Durability) -> Self {
         let at = unix_millis();
@@ -45,7 +44,7 @@ impl JournalOpenOptions {
     }
 }
 
-/// The time: milliseconds since 1970.
+/// The current time in milliseconds since 1970.
 fn unix_millis() -> u64 {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     now.map_or(0, |now| u64::try_from(now.as_millis()).unwrap_or(u64::MAX))

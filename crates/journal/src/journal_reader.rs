@@ -1,11 +1,11 @@
-//! Streams records back, in order, through all files of a journal.
+//! Reads the records of all files of a journal in order.
 //!
-//! A line that is no record is handed out as [`LineDamage`] with its number, and reading goes on behind
-//! it. What to do about damage is the caller's to say. Nothing here changes a file.
+//! An invalid line is returned as [`LineDamage`] with its number, and reading continues after it.
+//! The caller decides what to do about damage. No file is changed.
 //!
-//! A loss of power may take a line and leave those behind it. If none of these says that the line was
-//! on the disk before, nothing from it on was ever acknowledged: the journal ends there, as with a
-//! torn line.
+//! A power loss may destroy a line but keep those after it. If none of these records that the line
+//! was on the disk before, then neither it nor the following lines were ever acknowledged: the
+//! journal ends there, as with an incomplete line.
 
 use core::fmt;
 use std::collections::VecDeque;
@@ -32,41 +32,41 @@ pub enum JournalEntry {
 pub struct JournalReader {
     lines: JournalLineReader<Box<dyn Read + Send>>,
     path: PathBuf,
-    /// Records behind this one do not count in the file that is read.
+    /// Records of the current file after this one do not count.
     limit: u64,
-    /// Files still to be read, and the limit of each.
+    /// The remaining files, with the limit of each.
     later: VecDeque<(PathBuf, Box<dyn Read + Send>, u64)>,
-    /// Lines that were looked at and are still to be read.
+    /// Lines that were read ahead.
     ahead: VecDeque<NumberedLine>,
-    /// The number of the line read last.
+    /// The number of the last line.
     number: u64,
-    /// Where that line begins in its file.
+    /// The offset of that line in its file.
     line_start: u64,
-    /// Which file it stands in, counted from 0.
+    /// The file it is in, counted from 0.
     file_index: usize,
-    /// Nothing behind this record is read.
+    /// Reading stops after this record.
     last_wanted: u64,
-    /// Where the file ends for us, and the bytes behind that, if not all of it counts.
+    /// If part of the file does not count: where the valid part ends, and the bytes after it.
     end: Option<(u64, u64)>,
     ready: VecDeque<Result<JournalEntry, LineDamage>>,
     seq: u64,
     epoch: u64,
-    /// The line before was damaged: records may be missing here, and that was said.
+    /// The line before was damaged, so a gap in the numbers is expected and was reported.
     is_gap_reported: bool,
 }
 
-/// Where a line of a journal stands.
+/// The position of a line in a journal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LinePlace {
-    /// Which file of the journal, counted from 0.
+    /// The file of the journal, counted from 0.
     pub file: usize,
-    /// Which line of the file, counted from 1.
+    /// The line of the file, counted from 1.
     pub number: u64,
-    /// The byte at which it begins.
+    /// The offset of its first byte.
     pub start: u64,
 }
 
-/// A line, its number and where it begins.
+/// A line with its number and offset.
 struct NumberedLine {
     line: Result<JournalLine, LineDamage>,
     number: u64,
@@ -80,7 +80,7 @@ impl fmt::Debug for JournalReader {
 }
 
 impl JournalReader {
-    /// Opens a journal for reading; a writer may hold it at the same time.
+    /// Opens a journal for reading, even while a writer has it open.
     pub fn open(path: &Path) -> Result<Self, JournalError> {
         check_journal_file(path)?;
         Self::open_on(&RealDisk, path)
@@ -92,7 +92,7 @@ impl JournalReader {
             .open(path, DiskOpenMode::Read)
             .map_err(JournalError::disk_error(path, "opened"))?;
         let mut reader = Self::new(first, path);
-        // A file that goes back behind several files before it takes records from all of them.
+        // A file that was started by a rewind may limit several files before it.
         let mut limit = u64::MAX;
         for (_, path) in segment::find_later_segments(disk, path).into_iter().rev() {
             let after = segment::read_preceding_seq(disk, &path)?;
@@ -185,7 +185,7 @@ impl JournalReader {
         Ok(line.map(|line| NumberedLine { line, number, start }))
     }
 
-    /// Looks at what stands behind a damaged line: did the disk never have what is missing there?
+    /// After a damaged line: checks whether the missing records were never on the disk.
     fn is_unacknowledged_tail(&mut self) -> Result<bool, JournalError> {
         if self.limit != u64::MAX {
             // The next file says how far this one counts.
@@ -217,7 +217,7 @@ impl JournalReader {
         }
     }
 
-    /// The next record; damage and everything else is passed over.
+    /// The next record; damage and other entries are skipped.
     pub fn next_record(&mut self) -> Result<Option<JournalRecord>, JournalError> {
         loop {
             match self.next_entry()? {
@@ -228,19 +228,19 @@ impl JournalReader {
         }
     }
 
-    /// Ends the journal behind this record, for a look at an earlier state.
+    /// Stops after this record, to read an earlier state.
     pub fn stop_after(&mut self, seq: u64) {
         self.last_wanted = seq;
         self.limit = self.limit.min(seq);
     }
 
-    /// Where the line read last stands.
+    /// The position of the last line.
     #[must_use]
     pub fn line_place(&self) -> LinePlace {
         LinePlace { file: self.file_index, number: self.number, start: self.line_start }
     }
 
-    /// The number of the line read last in its file, counted from 1.
+    /// The number of the last line in its file, counted from 1.
     #[must_use]
     pub fn line_number(&self) -> u64 {
         self.number
@@ -251,14 +251,14 @@ impl JournalReader {
         &self.path
     }
 
-    /// The number of the record read last.
+    /// The number of the last record.
     #[must_use]
     pub fn seq(&self) -> u64 {
         self.seq
     }
 
-    /// Whether what is added to the last file from here on would be read: the reader stands behind a whole
-    /// line, and nothing was looked at ahead or given up.
+    /// Would lines that are added to the last file be read? Only if the reader is after a complete
+    /// line, and nothing was read ahead or given up.
     #[must_use]
     pub fn can_go_on(&self) -> bool {
         let is_at_line_end = self.lines.torn_bytes == 0 && self.end.is_none();
@@ -266,27 +266,26 @@ impl JournalReader {
         is_at_line_end && has_no_more && self.last_wanted == u64::MAX
     }
 
-    /// The newest claim so far.
+    /// The highest epoch so far.
     #[must_use]
     pub fn epoch(&self) -> u64 {
         self.epoch
     }
 
-    /// Bytes of whole lines read so far in the file that is read.
+    /// The length of complete lines read so far in the current file.
     #[must_use]
     pub fn whole_bytes(&self) -> u64 {
         self.end.map_or(self.lines.whole_bytes, |(whole, _)| whole)
     }
 
-    /// Bytes at the end that were never acknowledged, if the end was reached and there were some.
+    /// Bytes at the end that were never acknowledged, if the end was reached.
     #[must_use]
     pub fn torn_bytes(&self) -> u64 {
         self.end.map_or(self.lines.torn_bytes, |(_, torn)| torn)
     }
 
-    /// Checks the place of records that were written together. What is missing before them is
-    /// reported and they count all the same; what was there before, or was written by a process that
-    /// had lost the claim, does not.
+    /// Checks the sequence number of a group. A gap before it is reported, but the group counts; a
+    /// repeated group, or one by a writer that had lost its claim, does not.
     fn accept_group(&mut self, group: RecordGroup) {
         let RecordGroup { seq, at, epoch, safe: _, items } = group;
         if epoch != 0 && epoch < self.epoch {
@@ -306,7 +305,7 @@ impl JournalReader {
         }
         self.is_gap_reported = false;
         self.epoch = self.epoch.max(epoch);
-        // Where a conversation went back, it may have been into the middle of what was written at once.
+        // A rewind may go back to a record in the middle of a group.
         for (seq, item) in (seq..=self.limit).zip(items) {
             self.seq = seq;
             self.ready.push_back(Ok(JournalEntry::Record(JournalRecord { seq, at, item })));
@@ -314,5 +313,5 @@ impl JournalReader {
     }
 }
 
-/// Lines looked at behind a damaged one: more than are ever in doubt.
+/// Limit on the lines read ahead after a damaged one: more than are ever unacknowledged.
 const LOOKAHEAD_LINES_MAX: usize = 100_000;

@@ -1,10 +1,10 @@
-//! Appends records. One writer per journal: the first file is locked as long as the writer lives,
-//! and the lock dies with the process.
+//! Appends records. There is one writer per journal: the first file is locked while the writer
+//! exists, and the lock ends with the process.
 //!
-//! What is appended at once is one line. One wait for the disk covers all lines before it, and may
-//! be left to another thread ([`Flusher`]). A write that failed is taken back, and the writer can be
-//! used again when there is room. A file that the disk cannot make durable is never trusted again:
-//! the next file continues it, with every line that was not known to be safe.
+//! Records that are appended together form one line. One sync covers all lines before it, and may
+//! run on another thread ([`Flusher`]). A failed write is undone, and the writer can be used again
+//! when there is space. A file that could not be synced is never trusted again: the next file
+//! continues it, beginning with every line that was not known to be on disk.
 
 use std::collections::VecDeque;
 use std::io;
@@ -32,11 +32,11 @@ use crate::rewind::begin_rewound_segment;
 use crate::segment;
 use crate::snapshot_store::SnapshotStore;
 
-/// The writing end of a journal.
+/// Appends to a journal.
 #[derive(Debug)]
 pub struct JournalWriter {
     file: Box<dyn DiskFile>,
-    /// The first file, if another one is written: its lock counts.
+    /// The first file, if another one is written: it holds the lock.
     lock: Option<Box<dyn DiskFile>>,
     path: PathBuf,
     options: JournalOpenOptions,
@@ -44,19 +44,19 @@ pub struct JournalWriter {
     epoch: u64,
     seq: u64,
     whole_bytes: u64,
-    /// The last record that is known to be safe.
+    /// The last record known to be on disk.
     synced_seq: u64,
-    /// Lines that may not be on the disk yet, each with the number of its last record.
+    /// Lines that may not be on disk yet, with the number of the last record of each.
     unsynced_lines: VecDeque<(u64, Vec<u8>)>,
     unsynced_bytes: usize,
-    /// The directory entry of the file that is written is on the disk.
+    /// The directory entry of the current file is on disk.
     is_directory_synced: Arc<AtomicBool>,
     is_broken: bool,
     warnings: Vec<String>,
 }
 
 impl JournalWriter {
-    /// Opens or creates a journal, replays what is in it, and drops a torn last line.
+    /// Opens or creates a journal, replays it, and removes an incomplete last line.
     pub fn open(
         path: &Path,
         durability: Durability,
@@ -66,7 +66,7 @@ impl JournalWriter {
         Self::open_with(path, JournalOpenOptions::new(durability), settings)
     }
 
-    /// Opens or creates a journal like this.
+    /// The same with options.
     pub fn open_with(
         path: &Path,
         opening: JournalOpenOptions,
@@ -75,7 +75,7 @@ impl JournalWriter {
         Self::open_with_steps(path, opening, settings, |_| {})
     }
 
-    /// Opens or creates a journal like this, and shows every step of the replay.
+    /// The same, with a function for every step of the replay.
     pub fn open_with_steps(
         path: &Path,
         opening: JournalOpenOptions,
@@ -85,8 +85,7 @@ impl JournalWriter {
         Self::open_with_entries(path, opening, settings, on_step, |_| {})
     }
 
-    /// Opens or creates a journal like this, and shows every step of the replay, and beside the
-    /// steps every head, claim and note.
+    /// The same, with a second function for every head, claim and note.
     pub fn open_with_entries(
         path: &Path,
         opening: JournalOpenOptions,
@@ -100,8 +99,7 @@ impl JournalWriter {
         Self::open_from_lock(locked, opening, settings, on_step, on_entry)
     }
 
-    /// Opens a journal that is held already, and shows every step of the replay, and beside the
-    /// steps every head, claim and note. No other process can write in between.
+    /// Opens a locked journal, with functions as above. No other process can write in between.
     pub fn open_from_lock(
         locked: LockedJournal,
         opening: JournalOpenOptions,
@@ -124,7 +122,7 @@ impl JournalWriter {
         Ok((writer, folded))
     }
 
-    /// Opens or creates a journal like this, and goes to its end without replaying it.
+    /// Opens or creates a journal without replaying it.
     pub fn open_without_replay(
         path: &Path,
         opening: JournalOpenOptions,
@@ -141,7 +139,7 @@ impl JournalWriter {
                     return Err(JournalError::Newer { path, found, known: FORMAT_VERSION });
                 }
                 Ok(JournalEntry::Claim(_) | JournalEntry::Record(_)) => {}
-                // Other damage is passed over here as it is when the journal is read.
+                // Other damage is skipped, as it is when the journal is read.
                 Err(_) => {}
             }
         }
@@ -150,13 +148,13 @@ impl JournalWriter {
         Ok(writer)
     }
 
-    /// Goes back to this record, and says how much was spent behind it. If there is something behind
-    /// it, this writer is done: the journal is to be opened anew with what keeps others out meanwhile.
+    /// Rewinds to this record, and returns how much was spent after it. If anything came after it,
+    /// this writer must not be used any more: reopen the journal with the returned lock.
     ///
     /// # Errors
     ///
-    /// When the journal went back too often, or the disk fails. Then it goes on as before, unless
-    /// the disk does not even say whether it went back.
+    /// The journal was rewound too often, or the disk fails. It then continues as before, unless
+    /// the disk does not even tell whether it was rewound.
     pub fn rewind(
         &mut self,
         to: u64,
@@ -171,27 +169,27 @@ impl JournalWriter {
         done
     }
 
-    /// Writes no more, and goes on keeping other writers out.
+    /// Stops writing, but keeps the lock.
     #[must_use]
     pub fn into_locked(self) -> LockedJournal {
         LockedJournal { path: self.path, lock: self.lock.unwrap_or(self.file) }
     }
 
-    /// Appends these events, in order, all written at this time. When it returns they are as
-    /// durable as was asked for. Blocks.
+    /// Appends these events in order, with this time. When it returns they are as durable as
+    /// requested. Blocks.
     pub fn append_events(&mut self, at: u64, events: &[&Event]) -> Result<(), JournalError> {
         let items: Vec<NewRecordItem<'_>> =
             events.iter().map(|event| NewRecordItem::Event(event)).collect();
         self.append_items(at, &items).map(|_| ())
     }
 
-    /// Appends these items as one line: all of them will be there or none. Returns the number of
-    /// the last record when they are as durable as was asked for. Blocks.
+    /// Appends these items as one line, so all of them are stored or none. Returns the number of
+    /// the last record when they are as durable as requested. Blocks.
     ///
     /// # Errors
     ///
-    /// When the disk fails. Then none of the items counts as written. If the remedy is
-    /// [`Remedy::MakeRoom`](crate::DiskRemedy::MakeRoom) it may be tried again later.
+    /// The disk fails. Then none of the items is stored. If the remedy is
+    /// [`Remedy::MakeRoom`](crate::DiskRemedy::MakeRoom), the caller may try again later.
     pub fn append_items(
         &mut self,
         at: u64,
@@ -205,8 +203,8 @@ impl JournalWriter {
         Ok(seq)
     }
 
-    /// Appends these items as one line, with the operating system alone. Returns the number of the
-    /// last record, which is durable when a wait that began later has succeeded.
+    /// Appends these items as one line without a sync. Returns the number of the last record, which
+    /// is durable when a sync that began later has succeeded.
     pub fn write_items(
         &mut self,
         at: u64,
@@ -229,14 +227,14 @@ impl JournalWriter {
         Ok(self.seq)
     }
 
-    /// Says in the file that everything in it is on the disk. Not waited for, and not needed by
-    /// anybody: should a record be damaged later, those behind it are known to count.
+    /// Records in the file that everything in it is on disk. Optional and not synced: if a record
+    /// is damaged later, the marker shows that those after it count.
     pub fn write_sync_marker(&mut self, at: u64) -> Result<(), JournalError> {
         let line = self.encode_group_line(at, &[])?;
         self.append_bytes(&line)
     }
 
-    /// Waits for the disk in the writer's place. Good until a wait fails; then another is needed.
+    /// Returns a flusher for another thread. It must be replaced after a failure.
     pub fn flusher(&self) -> Result<Flusher, JournalError> {
         Ok(Flusher {
             file: self.file.try_clone().map_err(self.disk_error("opened"))?,
@@ -246,13 +244,12 @@ impl JournalWriter {
         })
     }
 
-    /// What came of waiting for the disk, for all records up to this one. If it failed, every line
-    /// that is not known to be safe goes to the next file. Blocks then, and returns when all of
-    /// them are on the disk.
+    /// Handles the result of a sync of all records up to this one. If it failed, writes every line
+    /// that is not known to be on disk to the next file, and returns when they are. Blocks then.
     ///
     /// # Errors
     ///
-    /// When the next file cannot be kept either. Nothing more can be written then.
+    /// The next file cannot be written either. The writer cannot be used any more.
     pub fn complete_flush(
         &mut self,
         upto: u64,
@@ -271,14 +268,14 @@ impl JournalWriter {
         }
     }
 
-    /// The error for a disk that does not answer.
+    /// The error for a disk that does not respond.
     #[must_use]
     pub fn overdue_error(&self, waited: Duration) -> JournalError {
         let words = format!("the disk did not answer within {} s", waited.as_secs());
         self.disk_error("made durable")(io::Error::new(io::ErrorKind::TimedOut, words))
     }
 
-    /// Bytes that may not be on the disk yet.
+    /// Bytes that may not be on disk yet.
     #[must_use]
     pub fn unsynced_bytes(&self) -> usize {
         self.unsynced_bytes
@@ -295,18 +292,18 @@ impl JournalWriter {
         self.seq
     }
 
-    /// The number of our claim.
+    /// The epoch of our claim.
     #[must_use]
     pub fn epoch(&self) -> u64 {
         self.epoch
     }
 
-    /// What went wrong and was overcome since this was last asked, in words for people.
+    /// Problems that were handled since the last call, as messages for the user.
     pub fn take_warnings(&mut self) -> Vec<String> {
         core::mem::take(&mut self.warnings)
     }
 
-    /// The writer behind everything that was read.
+    /// A writer positioned after everything that was read.
     fn new_at_end(
         first: Box<dyn DiskFile>,
         path: &Path,
@@ -339,8 +336,8 @@ impl JournalWriter {
         })
     }
 
-    /// Drops a torn line and says who writes now. Not waited for: the first record's wait covers it,
-    /// and until then nothing depends on it.
+    /// Removes an incomplete line and writes a claim. Not synced: the first record's sync covers
+    /// it, and nothing depends on it before.
     fn write_opening_lines(
         &mut self,
         headed_segment: u64,
@@ -378,11 +375,11 @@ impl JournalWriter {
         encode_claim(&claim).map_err(self.unwritable_error())
     }
 
-    /// Writes at the end, or takes back what was written.
+    /// Appends bytes, or undoes a partial write.
     fn append_bytes(&mut self, bytes: &[u8]) -> Result<(), JournalError> {
         self.check_files_in_place()?;
         if let Err(error) = self.file.append(bytes) {
-            // Half a line must not stay: what follows would be joined to it.
+            // Half a line must not remain: the next one would be joined to it.
             self.is_broken = self.file.set_len(self.whole_bytes).is_err();
             return Err(self.disk_error("written")(error));
         }
@@ -390,9 +387,9 @@ impl JournalWriter {
         Ok(())
     }
 
-    /// Another program may have cut, replaced or moved the file. What is appended then would follow a
-    /// hole, or be written where nobody looks for it. What it only wrote behind our records costs
-    /// itself: the next record begins a line of its own.
+    /// Another program may have truncated, replaced or moved the file. Appended records would then
+    /// follow a hole, or be written to a file that is never read. If it only appended bytes, those
+    /// count as damage, and the next record starts on a new line.
     fn check_files_in_place(&mut self) -> Result<(), JournalError> {
         let path = segment::segment_path(&self.path, self.segment);
         let mut checked = self.file.check_in_place(&path, Some(self.whole_bytes));
@@ -408,8 +405,8 @@ impl JournalWriter {
         checked.map_err(|change| JournalError::Changed { path, change })
     }
 
-    /// The disk could not keep the file: what was not acknowledged goes to a new one. The old one is
-    /// not touched again, because a second wait would lie.
+    /// The file could not be synced: continues in a new one, with the unacknowledged lines. The old
+    /// file is not used again, because a second sync may falsely succeed.
     fn switch_segment(&mut self, error: io::Error) -> Result<(), JournalError> {
         self.is_broken = true;
         let next = self.segment + 1;
@@ -429,7 +426,7 @@ impl JournalWriter {
                 ));
                 Ok(())
             }
-            // The first failure is the one to tell: the second follows from it.
+            // Report the first failure, because the second one follows from it.
             Err(_) => Err(self.disk_error("made durable")(error)),
         }
     }

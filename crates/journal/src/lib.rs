@@ -1,16 +1,15 @@
-//! Append-only record of a session: enough to resume it and to replay it.
+//! Append-only journal of a session: enough to resume and to replay it.
 //!
-//! One file, one line for what is appended at once, written before the effects of its events are
-//! performed. State is nothing but the events folded through the engine, so what is on disk is the
-//! whole truth and there is no second copy to disagree with it. Reading order: [`record`],
+//! A journal is one file. Records that are appended together form one line, written before the
+//! effects of their events are performed. State is nothing but the events replayed through the
+//! engine, so there is no second copy that could disagree with the file. Reading order: [`record`],
 //! [`journal_writer`], [`journal_reader`], [`mod@fold`]; then what is derived from journals:
-//! [`session_catalogue`], [`cost_report`], [`transcript`]; and [`snapshot_store`] for the files that
-//! tools changed. [`store`] is the trait behind which another kind of storage can take the place of
-//! files.
+//! [`session_catalogue`], [`cost_report`], [`transcript`]; and [`snapshot_store`] for the previous
+//! content of files that tools changed. [`store`] is the trait for storage other than files.
 //!
-//! Files are never rewritten. A last line without its end was torn by a crash and is dropped; a
-//! damaged line further up is skipped and reported, and what stands behind it is taken in; a format
-//! newer than ours is refused untouched.
+//! Files are never rewritten. A last line without its end was cut off by a crash and is dropped; a
+//! damaged line before it is skipped and reported, and the lines after it are used; a newer format
+//! is refused and left unchanged.
 
 pub mod conversation;
 pub mod cost_report;

@@ -1,8 +1,8 @@
-//! Bytes of one file to lines, and what can be saved from lines that are damaged.
+//! Splits the bytes of a file into lines, and recovers records from damaged lines.
 //!
-//! A last line without its end was torn by a crash: it is left out and its length is reported. From a
-//! line that is not as it was written, whole records are still taken: a flipped end of line joins
-//! two of them, and a run of zeros may stand before one. Order is not looked at here.
+//! A last line without its end was cut off by a crash: it is ignored, and its length is reported.
+//! Complete records are still recovered from a damaged line: a flipped line ending joins two lines,
+//! and a run of zeros may precede one. The order of records is not checked here.
 
 use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, Read};
@@ -16,11 +16,11 @@ pub(crate) struct JournalLineReader<R> {
     buffer: Vec<u8>,
     ready: VecDeque<Result<JournalLine, LineDamage>>,
     pub(crate) number: u64,
-    /// Where the line read last begins.
+    /// The offset of the last line.
     pub(crate) start: u64,
-    /// Bytes of whole lines read so far.
+    /// The length of the complete lines read so far.
     pub(crate) whole_bytes: u64,
-    /// Bytes of a torn last line, if the end was reached and there was one.
+    /// The length of an incomplete last line, if the end was reached.
     pub(crate) torn_bytes: u64,
 }
 
@@ -37,7 +37,7 @@ impl<R: Read> JournalLineReader<R> {
         }
     }
 
-    /// The next line or what is wrong with it, or `None` at the end.
+    /// The next line or its damage, or `None` at the end.
     pub(crate) fn next_line(&mut self) -> io::Result<Option<Result<JournalLine, LineDamage>>> {
         if let Some(ready) = self.ready.pop_front() {
             return Ok(Some(ready));
@@ -62,7 +62,8 @@ impl<R: Read> JournalLineReader<R> {
         Ok(self.ready.pop_front())
     }
 
-    /// A line that stopped without an end: torn if the file ends there, else too long to be ours.
+    /// A line that ended without a line ending: incomplete if the file ends there, else too long to
+    /// be valid.
     fn end_unterminated(
         &mut self,
         read: u64,
@@ -93,7 +94,7 @@ impl<R: Read> JournalLineReader<R> {
     }
 }
 
-/// Takes whole records out of a damaged line: what is wrong first, then what could be saved.
+/// Recovers complete records from a damaged line: first the damage, then the records.
 fn salvage_records(text: &[u8], ready: &mut VecDeque<Result<JournalLine, LineDamage>>) {
     let mut damage = None;
     let mut saved = Vec::new();
@@ -117,14 +118,14 @@ fn salvage_records(text: &[u8], ready: &mut VecDeque<Result<JournalLine, LineDam
         };
         rest = rest.get(used..).unwrap_or_default();
     }
-    // Without any other fault it is the end of the line that is damaged.
+    // If there is no other fault, the line ending is damaged.
     ready.push_back(Err(damage.unwrap_or(LineDamage::Checksum)));
     ready.extend(saved.into_iter().map(Ok));
 }
 
-/// The longest line that is read: more than any group can be, with every cap of the engine.
+/// Limit on a line: more than any group can have, with every limit of the engine.
 const LINE_BYTES_MAX: u64 = 256 << 20;
-/// Bytes read at once.
+/// Bytes per read.
 const READ_BYTES: usize = 256 << 10;
-/// Places in a damaged line at which a record is looked for.
+/// Limit on the positions in a damaged line at which a record is searched.
 const SALVAGES_MAX: usize = 1_000;

@@ -1,17 +1,18 @@
-//! Where a project's sessions lie: the folder's name, as other programs spell it too.
+//! The folder name of a project's sessions, as other programs derive it too.
 
 use std::borrow::Cow;
 use std::path::Path;
 
 use icu_normalizer::ComposingNormalizerBorrowed;
 
-/// The name of a project's folder: its path with everything but ASCII letters and digits replaced,
-/// cut at 200 characters with a hash of the whole behind it. The path must be absolute and
-/// resolved; two spellings of one directory would be two projects.
+/// The folder name of a project: its path with everything but ASCII letters and digits replaced,
+/// cut at 200 characters and followed by a hash of the whole path. The path must be absolute and
+/// canonical; otherwise one directory could be two projects.
 #[must_use]
 pub fn project_key(project: &Path) -> String {
     let path = project.to_string_lossy();
-    // A letter with its accent is one sign or two, as the creator of the folder wrote it.
+    // An accented letter may be one character or two, depending on the program that created the
+    // folder.
     let path = match path.is_ascii() {
         true => path,
         false => Cow::Owned(ComposingNormalizerBorrowed::new_nfc().normalize(&path).into_owned()),
@@ -24,7 +25,7 @@ pub fn project_key(project: &Path) -> String {
     }
 }
 
-/// The hash of strings that scripts know best: 32 bits, times 31 plus each unit.
+/// JavaScript's usual string hash: 32 bits, times 31 plus each UTF-16 unit.
 fn hash_string(text: &str) -> u32 {
     let hash = text
         .encode_utf16()
@@ -43,7 +44,7 @@ fn to_base_36(mut number: u32) -> String {
     }
 }
 
-/// Characters of a path that are kept.
+/// Limit on the characters of the path.
 const KEY_MAX: usize = 200;
 
 #[cfg(test)]
@@ -55,7 +56,7 @@ mod tests {
         assert_eq!(project_key(Path::new("/home/u/my.app_2")), "-home-u-my-app-2");
         assert_eq!(project_key(Path::new("/home/\u{e9}")), "-home--");
         assert_eq!(project_key(Path::new("/home/e\u{301}")), "-home--");
-        // 31 * 97 + 98 = 3105 = "2e9" to the base of 36.
+        // 31 * 97 + 98 = 3105 = "2e9" in base 36.
         assert_eq!(to_base_36(hash_string("ab")), "2e9");
         let long = format!("/{}", "a".repeat(300));
         let key = project_key(Path::new(&long));

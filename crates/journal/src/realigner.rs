@@ -1,10 +1,10 @@
-//! Behind a record that was lost: the rest of the session is taken in all the same.
+//! Makes the records after a lost one usable.
 //!
-//! The engine hands out numbers to requests and errands, and an event that answers another number
-//! than the one that is out is stale. A lost record shifts those numbers, so without help nothing
-//! behind it would count. Here events get the number under which the engine waits for them, but only
-//! where there is no doubt which one that is: a result must never end up under another call. Where
-//! the loop waits for something that was lost, the run is ended and the conversation says so.
+//! The engine numbers requests and tasks, and ignores an event with another number than the pending
+//! one. A lost record shifts those numbers, so that everything after it would be ignored. This
+//! module renumbers events, but only if there is no doubt which pending number is meant: a result
+//! must never be assigned to another call. Where the loop waits for a lost event, the run is ended,
+//! and the conversation says so.
 
 use std::collections::BTreeMap;
 
@@ -15,17 +15,17 @@ use windlass_vocabulary::{AttemptId, ContentBlock, Ticket, ToolCallId};
 
 use crate::record::{JournalNote, ToolIntent};
 
-/// Puts events behind a loss where they belong. Changes nothing before the first loss.
+/// Renumbers events after a loss. Changes nothing before the first one.
 #[derive(Debug, Default)]
 pub(crate) struct Realigner {
     has_loss: bool,
-    /// The highest number of a request whose answer began.
+    /// The highest number of an attempt whose answer began.
     highest_started: AttemptId,
-    /// The request as the journal numbers it, and as the engine does.
+    /// The attempt's number in the journal, and in the engine.
     attempt: Option<(AttemptId, AttemptId)>,
-    /// The journal says which call an errand is for. Old ones do not.
+    /// The journal has intents, which map tickets to calls. Old ones do not.
     has_intents: bool,
-    /// Calls that have no result yet, by the errand's number in the journal.
+    /// Calls without a result, by their ticket in the journal.
     calls: BTreeMap<Ticket, ToolCallId>,
 }
 
@@ -35,7 +35,7 @@ impl Realigner {
         self.has_loss = true;
     }
 
-    /// Learns which call an errand is for.
+    /// Records which call a ticket belongs to.
     pub(crate) fn observe_note(&mut self, note: &JournalNote) {
         if let JournalNote::Intended(ToolIntent { ticket, call, .. }) = note {
             self.has_intents = true;
@@ -43,10 +43,11 @@ impl Realigner {
         }
     }
 
-    /// Does an answer begin that the engine does not wait for? Then this must happen first.
+    /// If an answer begins that the engine does not expect, returns the events that must come
+    /// first.
     pub(crate) fn build_missing_events(&self, state: &State, event: &Event) -> Option<[Event; 2]> {
         let Event::ModelStarted { attempt, .. } = event else { return None };
-        // A number that was there before belongs to an answer that came too late.
+        // A number that was seen before belongs to an answer that came too late.
         if !self.has_loss
             || *attempt <= self.highest_started
             || find_awaited_attempt(state).is_some()
@@ -60,7 +61,7 @@ impl Realigner {
         ])
     }
 
-    /// The event under the number the engine waits for.
+    /// The event with the number the engine expects.
     pub(crate) fn align_event(&mut self, state: &State, mut event: Event) -> Event {
         if let Event::ModelStarted { attempt, .. } = &event {
             self.highest_started = self.highest_started.max(*attempt);
@@ -130,7 +131,7 @@ impl Realigner {
         }
     }
 
-    /// A result goes to the call it was intended for, or nowhere.
+    /// Assigns a result to its intended call, or to none.
     fn align_tool_ticket(&self, state: &State, ticket: &mut Ticket) {
         let call = self.calls.get(ticket);
         let entry = state.queue.entries.iter().find(|entry| Some(&entry.call.id) == call);
@@ -142,13 +143,13 @@ impl Realigner {
     }
 }
 
-/// The request that is out and whose answer has not begun.
+/// The attempt that is pending and whose answer has not begun.
 fn find_awaited_attempt(state: &State) -> Option<AttemptId> {
     let is_open = state.control.phase == Phase::Streaming && !state.answer.has_started;
     state.answer.attempt.filter(|_| is_open)
 }
 
-/// The only errand of this kind that a call waits for, unless the number is that of one.
+/// The only pending task of this kind, unless the number is already that of one.
 fn align_unique_ticket(state: &State, ticket: &mut Ticket, is_kind: impl Fn(&Stage) -> bool) {
     let stages = state.queue.entries.iter().map(|entry| &entry.stage);
     let waiting: Vec<Ticket> = stages
@@ -166,16 +167,16 @@ fn align_unique_ticket(state: &State, ticket: &mut Ticket, is_kind: impl Fn(&Sta
     }
 }
 
-/// The one errand the phase waits for.
+/// The one task the phase waits for.
 fn align_task_ticket(state: &State, ticket: &mut Ticket) {
     if let Some(errand) = state.errand {
         *ticket = errand.ticket;
     }
 }
 
-/// A number that is never handed out.
+/// A number that is never used.
 const UNUSED_TICKET: Ticket = Ticket(u64::MAX);
 
-/// What the conversation says where a part of it is missing.
+/// The text in the conversation in place of a lost part.
 const LOST_PART_MESSAGE: &str =
     "[A part of this conversation was damaged and could not be read. It goes on here.]";

@@ -1,5 +1,5 @@
-//! A conversation whose journal another program took from under its writer: what memory knows of it is
-//! written down as a session of its own, beside the one that was damaged.
+//! Saves a conversation from memory as a new session, beside a journal that another program
+//! damaged.
 
 use std::path::{Path, PathBuf};
 
@@ -10,33 +10,33 @@ use crate::error::JournalError;
 use crate::record::JournalHead;
 use crate::transcript::{ImportedConversation, write_imported_journal};
 
-/// A conversation that goes on under another id.
+/// A conversation that continues under another id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RescuedSession {
     pub id: String,
     pub journal: PathBuf,
 }
 
-/// What is known of the session whose journal was damaged.
+/// What memory knows of the session with the damaged journal.
 #[derive(Clone, Debug)]
 pub struct KnownConversation {
-    /// What the damaged journal said of itself.
+    /// The head of the damaged journal.
     pub head: JournalHead,
     /// The number of its last record.
     pub last_seq: u64,
-    /// What was said, oldest first; every call has its result.
+    /// The messages, oldest first; every call has its result.
     pub messages: Vec<Message>,
-    /// What the session has cost, which a limit goes on counting.
+    /// The cost of the session so far, which counts toward its limit.
     pub spent: MicroUsd,
-    /// The time: milliseconds since 1970.
+    /// The current time in milliseconds since 1970.
     pub at: u64,
 }
 
-/// Writes the conversation down beside the damaged journal.
+/// Writes the conversation beside the damaged journal.
 ///
 /// # Errors
 ///
-/// When the disk fails.
+/// The disk fails.
 pub fn rescue_session(
     damaged: &Path,
     known: KnownConversation,
@@ -45,7 +45,7 @@ pub fn rescue_session(
     let own = damaged.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let old = head.session.clone().unwrap_or_else(|| SessionId::from(own.as_str()));
     let id = derive_uuid(old.as_str(), &format!("rescued at record {last_seq}, {at}"));
-    // The folder itself may have been moved away.
+    // The folder itself may have been moved.
     if let Some(folder) = damaged.parent() {
         use std::os::unix::fs::DirBuilderExt;
         std::fs::DirBuilder::new()

@@ -1,8 +1,7 @@
-//! A conversation goes back to an earlier record and on from there, in the same journal.
+//! Rewinds a conversation to an earlier record, and continues in the same journal.
 //!
-//! Nothing is cut off: the next file of the journal says which record before it is the last that
-//! counts, and what stands behind that one stays where it is. The new file is there as a whole or
-//! not at all.
+//! Nothing is deleted: the next file of the journal names the last record before it that counts,
+//! and the records after that one stay in their file. The new file is created atomically.
 
 use std::path::Path;
 
@@ -19,8 +18,7 @@ use crate::record::{JournalHead, encode_head};
 use crate::segment;
 use crate::snapshot_store::{SnapshotLimits, SnapshotStore};
 
-/// Did the conversation of this journal ever go back? Then nothing needs to be left of it, and that is
-/// no damage.
+/// Was the conversation of this journal ever rewound? An empty conversation is no damage then.
 pub fn is_rewound(journal: &Path) -> bool {
     let Ok(mut reader) = JournalReader::open(journal) else { return false };
     while let Ok(Some(entry)) = reader.next_entry() {
@@ -33,15 +31,15 @@ pub fn is_rewound(journal: &Path) -> bool {
     false
 }
 
-/// Goes back to this record: it is the last that counts from now on. To go back to where the journal
-/// ends changes nothing.
+/// Rewinds to this record, which becomes the last one that counts. Rewinding to the end changes
+/// nothing.
 pub fn rewind(journal: &Path, to: u64, settings: &Settings) -> Result<(), JournalError> {
     let locked = lock_journal(journal)?;
     rewind_locked(&locked, to, settings)
 }
 
-/// Goes back to this record in a journal that is held. A journal that does not say under which
-/// settings it was decided is read under these.
+/// Rewinds a locked journal to this record. The settings are used only for a journal that contains
+/// none.
 pub fn rewind_locked(
     locked: &LockedJournal,
     to: u64,
@@ -52,8 +50,8 @@ pub fn rewind_locked(
     begin_rewound_segment(&locked.path, to, settings, &snapshots).map(|_| ())
 }
 
-/// Begins the file in which the conversation goes on behind this record. What was spent behind it
-/// stays spent; says how much that was, if there was anything behind it.
+/// Starts the file in which the conversation continues after this record. Returns how much was
+/// spent after it, which still counts; `None` if nothing came after it.
 pub(crate) fn begin_rewound_segment(
     journal: &Path,
     to: u64,
@@ -87,10 +85,11 @@ pub(crate) fn begin_rewound_segment(
         segment::find_later_segments(&RealDisk, journal).last().map_or(1, |(last, _)| *last) + 1;
     let path = segment::segment_path(journal, segment);
     if segment > segment::SEGMENTS_MAX {
-        let words = "the session went back too often; go on in a copy: --fork-session";
+        let words = "the session was rewound too often; continue in a copy: --fork-session";
         return Err(JournalError::disk_error(&path, "begun")(std::io::Error::other(words)));
     }
-    // First: were it last and never done, later changes would be taken for earlier ones.
+    // Must come first: if it came last and failed, later changes would be mistaken for earlier
+    // ones.
     snapshots.record_rewind(to)?;
     let head = JournalHead {
         segment,

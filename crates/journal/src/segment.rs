@@ -1,8 +1,8 @@
-//! The files of one journal: the first, and those that follow when the disk failed under it.
+//! The files of one journal: the first, and those that follow after a disk failure or a rewind.
 //!
-//! A journal is one file. When the disk cannot make that file durable, the next one continues it:
-//! `session.jsonl`, `session.2.jsonl`, `session.3.jsonl`. Its head says which record of the files
-//! before is the last that counts.
+//! A journal is normally one file. When that file cannot be synced, the next one continues it:
+//! `session.jsonl`, `session.2.jsonl`, `session.3.jsonl`. Its head names the last record of the
+//! earlier files that counts.
 
 use std::path::{Path, PathBuf};
 
@@ -39,8 +39,8 @@ pub fn find_journal_files(first: &Path) -> Vec<PathBuf> {
     std::iter::once(first.to_owned()).chain(later).collect()
 }
 
-/// The last record that counts in the files before this one. A file in which nothing can be read
-/// was never acknowledged: everything before it counts.
+/// The last record that counts in the files before this one. A file without a readable record was
+/// never acknowledged, so everything before it counts.
 pub(crate) fn read_preceding_seq(disk: &dyn JournalDisk, path: &Path) -> Result<u64, JournalError> {
     let file =
         disk.open(path, DiskOpenMode::Read).map_err(JournalError::disk_error(path, "opened"))?;
@@ -55,5 +55,5 @@ pub(crate) fn read_preceding_seq(disk: &dyn JournalDisk, path: &Path) -> Result<
     Ok(u64::MAX)
 }
 
-/// Files one journal may have.
+/// Limit on the files of one journal.
 pub(crate) const SEGMENTS_MAX: u64 = 100;

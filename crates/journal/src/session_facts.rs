@@ -1,5 +1,5 @@
-//! What a list of sessions can be narrowed by: models, tools, files, failures, tokens. Read off the
-//! records without folding them.
+//! Facts for filtering session lists: models, tools, files, failures, tokens. Read from the records
+//! without a replay.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -14,17 +14,17 @@ use crate::record::{JournalNote, RecordItem};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SessionFacts {
-    /// In the order in which they were first paid.
+    /// In the order of their first use.
     pub models: Vec<String>,
     pub usage: Usage,
     pub tools: BTreeSet<String>,
-    /// Files that calls named, at most [`FILES_MAX`].
+    /// Files named in calls, at most [`FILES_MAX`].
     pub files: BTreeSet<String>,
-    /// Calls that failed.
+    /// Failed calls.
     pub errors: u64,
 }
 
-/// Reads all of a journal.
+/// Reads a complete journal.
 pub fn read_session_facts(journal: &Path) -> Result<SessionFacts, JournalError> {
     let mut reader = JournalReader::open(journal)?;
     let mut facts = SessionFacts::default();
@@ -54,7 +54,7 @@ pub fn read_session_facts(journal: &Path) -> Result<SessionFacts, JournalError> 
     Ok(facts)
 }
 
-/// The file that the input of a call names.
+/// The file named in the input of a call.
 #[must_use]
 pub fn find_named_file(input: &str) -> Option<String> {
     let input: Value = serde_json::from_str(input).ok()?;

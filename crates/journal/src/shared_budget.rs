@@ -1,9 +1,9 @@
-//! One limit on money for several sessions, in one file.
+//! One cost limit for several sessions, in one file.
 //!
-//! What each has spent and set aside is a line for each change; the last line of a session counts. A share is
-//! raised under the file's lock, and only if the sum of all stays within the limit. A process that is
-//! killed leaves its last line: what it had set aside stays set aside. Who waits for whom, and how long, is
-//! not decided here.
+//! Each change of a session's spent and reserved money is a line; the last line of a session
+//! counts. A share is raised under the file's lock, and only if the sum of all shares stays within
+//! the limit. A process that is killed leaves its last line, so its reservations stay. How long
+//! sessions wait for each other is decided elsewhere.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -14,23 +14,23 @@ use std::time::{Duration, Instant};
 use windlass_engine::ledger::Ledger;
 use windlass_vocabulary::MicroUsd;
 
-/// A file that holds one limit for several sessions.
+/// The file of a shared budget.
 #[derive(Debug)]
 pub struct SharedBudgetFile {
     file: File,
 }
 
-/// What one session has spent and set aside since it began to draw on the budget.
+/// What one session has spent and reserved since it joined the budget.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BudgetShare {
     pub spent: u64,
     pub reserved: u64,
-    /// It waits for others to give something back, so nobody should wait for it.
+    /// It is waiting for others itself, so others should not wait for it.
     pub is_waiting: bool,
 }
 
 impl BudgetShare {
-    /// All that a session has spent and set aside.
+    /// Everything a session has spent and reserved.
     #[must_use]
     pub fn of(ledger: &Ledger) -> Self {
         Self { spent: ledger.spent().0, reserved: ledger.reserved().0, is_waiting: false }
@@ -42,42 +42,42 @@ impl BudgetShare {
     }
 }
 
-/// What came of asking for a share.
+/// The answer to a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BudgetClaimOutcome {
     Granted,
-    /// Others may give back enough. This much there is for this session now.
+    /// Others may release enough. This much is available to this session now.
     Busy(u64),
-    /// Others have spent too much. This much there is for this session.
+    /// Others have spent too much. This much is available to this session.
     Refused(u64),
 }
 
 impl SharedBudgetFile {
-    /// A new budget.
+    /// Creates a budget.
     ///
     /// # Errors
     ///
-    /// When the file cannot be made.
+    /// The file cannot be created.
     pub fn create(path: &Path, limit: MicroUsd) -> io::Result<Self> {
         let mut file = File::options().read(true).append(true).create_new(true).open(path)?;
         file.write_all(format!("limit {}\n", limit.0).as_bytes())?;
         Ok(Self { file })
     }
 
-    /// One that another process has made.
+    /// Opens an existing budget.
     ///
     /// # Errors
     ///
-    /// When it cannot be opened.
+    /// The file cannot be opened.
     pub fn open(path: &Path) -> io::Result<Self> {
         Ok(Self { file: File::options().read(true).append(true).open(path)? })
     }
 
-    /// A session has ended, however it did: this much of the budget is gone with it.
+    /// Called when a session has ended in any way: this much stays spent.
     ///
     /// # Errors
     ///
-    /// When the file cannot be written.
+    /// The file cannot be written.
     pub fn close_share(&mut self, session: &str, committed: MicroUsd) -> io::Result<()> {
         self.lock()?;
         let share = BudgetShare { spent: committed.0, ..BudgetShare::default() };
@@ -86,11 +86,11 @@ impl SharedBudgetFile {
         written
     }
 
-    /// Asks for a share that holds all that this session has spent and set aside.
+    /// Claims a share that covers everything this session has spent and reserved.
     ///
     /// # Errors
     ///
-    /// When the file cannot be read or written.
+    /// The file cannot be read or written.
     pub fn claim(
         &mut self,
         session: &str,
@@ -124,7 +124,7 @@ impl SharedBudgetFile {
             sum(|share| if share.is_waiting { 0 } else { share.reserved }) > 0 && may_wait;
         let least = sum(|share| share.spent).saturating_add(wanted.total());
         let is_busy = may_come_back && least <= limit;
-        // What is spent is spent, whatever becomes of the claim.
+        // Spent money is recorded even if the claim fails.
         let spent = own.spent.max(wanted.spent);
         let reserved = own.total().saturating_sub(spent);
         let held = BudgetShare { spent, reserved, is_waiting: is_busy };
@@ -137,7 +137,7 @@ impl SharedBudgetFile {
     fn append(&mut self, session: &str, share: BudgetShare) -> io::Result<()> {
         let BudgetShare { spent, reserved, is_waiting } = share;
         let waiting = u8::from(is_waiting);
-        // A line that was cut off must not swallow this one.
+        // An incomplete line must not swallow this one.
         let begin = if self.has_whole_lines()? { "" } else { "\n" };
         let line = format!("{begin}{session} {spent} {reserved} {waiting}\n");
         self.file.write_all(line.as_bytes())
@@ -153,8 +153,8 @@ impl SharedBudgetFile {
         Ok(byte == *b"\n")
     }
 
-    /// The limit, and the last line of each session. A line that is not whole is none: the session that wrote it was
-    /// not told that it holds.
+    /// The limit, and the last line of each session. An incomplete line is ignored: its writer
+    /// never got an answer.
     fn read(&mut self) -> io::Result<(u64, BTreeMap<String, BudgetShare>)> {
         let mut text = String::new();
         self.file.rewind()?;
@@ -180,7 +180,7 @@ impl SharedBudgetFile {
         Ok((limit, shares))
     }
 
-    /// Held for the moment that a read and a write take.
+    /// Held only for one read and one write.
     fn lock(&self) -> io::Result<()> {
         let began = Instant::now();
         loop {
@@ -198,7 +198,7 @@ impl SharedBudgetFile {
     }
 }
 
-/// Thousands of requests.
+/// Enough for thousands of requests.
 const FILE_BYTES_MAX: u64 = 16 << 20;
 const LOCK_PAUSE: Duration = Duration::from_millis(2);
 const LOCK_WAIT_MAX: Duration = Duration::from_secs(5);
@@ -259,7 +259,7 @@ mod tests {
             file.claim("b", share(0, 70), true).expect("claimed"),
             BudgetClaimOutcome::Refused(50)
         );
-        // A process that is gone: what its journal says is gone with it, the rest is free.
+        // After a process has ended, the amount in its journal stays spent, and the rest is free.
         file.close_share("a", MicroUsd(20)).expect("written");
         assert_eq!(
             file.claim("b", share(0, 70), true).expect("claimed"),
@@ -267,8 +267,8 @@ mod tests {
         );
     }
 
-    /// A process that is killed while it writes leaves a part of its line: nothing that another was granted is
-    /// lost by it, and what is granted afterwards stays within the limit.
+    /// A process that is killed while it writes leaves part of a line: no grant of another session
+    /// is lost by that, and later grants stay within the limit.
     #[test]
     fn a_kill_at_any_byte_of_any_write_keeps_the_sum() {
         let claims = [("a", share(0, 60)), ("b", share(0, 30)), ("a", share(20, 30))];
@@ -287,7 +287,7 @@ mod tests {
                 let (session, share_of_killed) = claims[killed];
                 assert_eq!(claim(session, share_of_killed), BudgetClaimOutcome::Granted);
                 let whole = fs::metadata(&path).expect("a file").len();
-                // Without its end a line is read all the same.
+                // A complete line without a line ending is still read.
                 if before + written + 1 >= whole {
                     continue;
                 }

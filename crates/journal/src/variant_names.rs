@@ -1,5 +1,5 @@
-//! What `windlass replay` and `windlass why` call the variants they print. Written out, because people
-//! and scripts read them: a variant may be renamed, its name here may not.
+//! The names of variants that `windlass replay` and `windlass why` print. Spelled out, because
+//! users and scripts rely on them: a variant may be renamed, its name here may not.
 
 use windlass_engine::Interrupt;
 use windlass_vocabulary::{
@@ -131,7 +131,7 @@ pub(crate) fn describe_source(source: RequestSource) -> String {
     }
 }
 
-/// A public name in the form of the names above: `max_turns` is `MaxTurns`.
+/// Converts a public name to the form above: `max_turns` is `MaxTurns`.
 pub(crate) fn to_camel_case(name: &str) -> String {
     let mut camel = String::new();
     for word in name.split('_') {

@@ -1,8 +1,8 @@
-//! Does a replay decide what was decided then? The notes of a journal say what followed from its
-//! events when they happened; here it is compared with what follows from them now.
+//! Verifies that a replay makes the recorded decisions. The notes of a journal record what followed
+//! from its events at the time; here they are compared with what follows now.
 //!
-//! Notes may be missing (a process can die before it writes them). One that does not follow is a
-//! difference: settings that are not those it ran with, another engine, or a fault.
+//! Notes may be missing, because a process can die before it writes them. A note that does not
+//! follow is a difference: other settings, another version of the engine, or a bug.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -21,13 +21,13 @@ pub struct VerifyReport {
     pub folded: FoldedJournal,
     /// Notes that follow from the events.
     pub same: u64,
-    /// What follows from the events and was never noted.
+    /// What follows from the events but was never noted.
     pub missing: u64,
-    /// The first note that does not follow: its record, and what it says.
+    /// The first note that does not follow, with its record.
     pub difference: Option<(u64, JournalNote)>,
 }
 
-/// What a note and a step have in common.
+/// The common form of notes and steps.
 #[derive(Debug, PartialEq, Eq)]
 enum ReplayOutcome {
     ToolStarted(Ticket, ToolCallId),
@@ -45,8 +45,7 @@ struct ReplayComparison {
     difference: Option<(u64, JournalNote)>,
 }
 
-/// Replays a journal and compares. Decided under the settings the journal holds; a journal that holds
-/// none, under these.
+/// Replays a journal and compares. Uses the settings in the journal, or these if it contains none.
 pub fn verify(journal: &Path, settings: &Settings) -> Result<VerifyReport, JournalError> {
     let comparison = RefCell::new(ReplayComparison::default());
     let on_step = |step: ReplayStep<'_>| comparison.borrow_mut().expect_step(&step, settings);
@@ -64,7 +63,7 @@ pub fn verify(journal: &Path, settings: &Settings) -> Result<VerifyReport, Journ
 }
 
 impl ReplayComparison {
-    /// What follows from a step, in the order in which it is noted.
+    /// Expects the notes of a step, in order.
     fn expect_step(&mut self, step: &ReplayStep<'_>, settings: &Settings) {
         let rows = step.state.ledger.rows().get(self.rows..).unwrap_or_default();
         self.rows += rows.len();
@@ -98,7 +97,7 @@ impl ReplayComparison {
                 | Effect::Tell(_) => {}
             }
         }
-        // Nothing was noted for so long that nothing will be.
+        // After this many steps a missing note will not come any more.
         while self.expected.len() > EXPECTED_MAX {
             self.expected.pop_front();
             self.missing += 1;
@@ -140,5 +139,5 @@ impl ReplayComparison {
     }
 }
 
-/// What may wait for its note.
+/// Limit on the notes waited for.
 const EXPECTED_MAX: usize = 1_000;

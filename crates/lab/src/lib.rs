@@ -1,4 +1,4 @@
-//! Everything that stands in for the world, and what each stand-in can prove. Never shipped.
+//! Simulations of everything outside of the engine, and the properties they verify. Never shipped.
 //!
 //! | stand-in | proves | does not prove |
 //! |---|---|---|

@@ -96,7 +96,7 @@ pub fn play_turn(
         drop(session.apply_event(event));
         took += began.elapsed();
     });
-    // The user speaks now and then; that is no turn.
+    // The user sends a message now and then, which is not a turn.
     if turn % 40 == 39 {
         let billed = session.estimate.0;
         for event in [session.text_event("It is done.".to_owned()), session.end_event(billed)] {

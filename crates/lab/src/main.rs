@@ -11,7 +11,7 @@ const USAGE: &str = "usage: lab check
        lab sim --fresh N                   seeds nobody has played yet
        lab sim --seed N [--trace]          one seed, event by event";
 
-/// Every so many seeds one is played twice, to see that it is the same both times.
+/// One seed in this many is run twice, to check that it is deterministic.
 const REPLAY_EVERY: u64 = 16;
 
 fn main() -> ExitCode {

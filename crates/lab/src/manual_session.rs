@@ -1,5 +1,5 @@
-//! A session whose world is the caller: what was asked for last is kept at hand, and answered one
-//! event at a time. For measurements and properties that need to say exactly what happens next.
+//! A session controlled by the caller: it holds the last effects, and answers one event at a time.
+//! For measurements and properties that need an exact sequence.
 //!
 //! Decides nothing and answers nothing by itself.
 

@@ -1,8 +1,8 @@
-//! The client the official conformance runner drives: the same connection a session uses, doing
-//! what any session might do, whatever the scenario.
+//! The client that the official conformance runner drives. It uses the same connection as a session
+//! and makes every kind of request a session makes, whatever the scenario.
 //!
-//! Connect; list; call, read and get everything there is. What a scenario checks is how that is done
-//! on the wire.
+//! It connects, lists, calls, reads and gets everything the server offers. A scenario checks how
+//! this looks on the wire.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,10 +21,10 @@ use crate::login::{LoginStore, OauthAccess, OauthClientIdentity, OauthLogin};
 use crate::transport::http::HttpServerConfig;
 
 const LIMIT: Duration = Duration::from_secs(20);
-/// How often a server may want another login.
+/// Limits repeated logins to one server.
 const LOGINS_MAX: usize = 2;
 
-/// What the runner says besides the address.
+/// What the runner passes besides the address.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ConformanceContext {
@@ -45,7 +45,7 @@ struct ConformanceCall {
 }
 
 impl ConformanceContext {
-    /// Reads what the runner says: the context as JSON, and the revision to speak.
+    /// Parses the runner's arguments: the context as JSON, and the protocol revision to use.
     #[must_use]
     pub fn new(context: Option<&str>, revision: Option<&str>) -> Self {
         let context: Self =
@@ -54,7 +54,7 @@ impl ConformanceContext {
     }
 }
 
-/// Says yes to every question, with what the form has ready.
+/// Accepts every elicitation with the form's default values.
 struct AcceptingHost;
 
 impl McpHost for AcceptingHost {
@@ -72,11 +72,11 @@ impl McpHost for AcceptingHost {
     }
 }
 
-/// Does what a session might do. What needs a login gets one, as if the user had said yes.
+/// Runs the scenario. If the server requires a login, completes one without asking.
 ///
 /// # Errors
 ///
-/// When the server cannot be had, or what must work does not.
+/// The server cannot be reached, or a required request fails.
 pub async fn run(
     url: &str,
     context: &ConformanceContext,
@@ -143,7 +143,7 @@ async fn exercise_server(
 ) -> Result<(), McpFailure> {
     let tools = connection.list_tools(LIMIT).await?;
     for (name, arguments) in plan_calls(&tools, context) {
-        // A tool that fails is the scenario's business; that it was called is ours.
+        // A failing tool is part of the scenario; only the call itself must succeed.
         let called =
             connection.call_tool(&name, arguments, &McpCallOptions::with_limit(LIMIT)).await;
         if let Err(
@@ -165,7 +165,7 @@ async fn exercise_server(
     Ok(())
 }
 
-/// The calls the runner asks for, or one of each tool.
+/// The calls the runner asks for, or else one call of each tool.
 fn plan_calls(
     tools: &[McpToolDescription],
     context: &ConformanceContext,
@@ -178,7 +178,7 @@ fn plan_calls(
     tools.iter().map(|tool| (tool.name.clone(), example_arguments(&tool.schema))).collect()
 }
 
-/// Something of the right kind for each property.
+/// A valid example value for each property.
 fn example_arguments(schema: &Value) -> Map<String, Value> {
     let properties: BTreeMap<String, Value> = schema
         .get("properties")

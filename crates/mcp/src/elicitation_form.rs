@@ -1,52 +1,48 @@
-//! A form that a server wants filled in: which fields it has, and what a person's words for them come
-//! to. Pure.
+//! A form requested by a server: its fields, and how the user's text becomes values. Pure.
 //!
-//! Forms are flat: text, numbers, yes or no, one or several of a list. A field of any other shape is
-//! asked for as text and handed over as it was typed. Words that do not fit are refused with the
-//! field's name, so that a server never gets what it did not ask for.
+//! Forms are flat: text, numbers, booleans, one or several of a list. A field of another type is
+//! prompted for as text and sent as typed. Invalid input is rejected with the field's name, so that
+//! a server never receives a value its schema does not allow.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-/// Fields of one form that are asked for.
+/// Limits the fields of one form.
 const FIELDS_MAX: usize = 40;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElicitationForm {
-    /// Its fields, in the order of their names; those that must be filled in first.
+    /// Required fields first, then by name.
     pub fields: Vec<ElicitationField>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElicitationField {
-    /// Its name in the answer.
+    /// Its key in the answer.
     pub name: String,
-    /// What a person is asked.
+    /// Shown to the user.
     pub title: String,
     pub description: String,
     pub kind: ElicitationFieldKind,
-    /// It must be filled in.
     pub is_required: bool,
-    /// What it is without an answer.
+    /// Used if the user enters nothing.
     pub default: Option<Value>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ElicitationFieldKind {
     Text,
-    /// A number, whole or not.
     Number {
         is_whole: bool,
     },
     Bool,
-    /// One of these: what is handed over, and what it is called.
+    /// The choices, each as a value and its label.
     OneOf(Vec<(String, String)>),
     AnyOf(Vec<(String, String)>),
 }
 
 impl ElicitationForm {
-    /// The form a schema describes.
     #[must_use]
     pub fn from_schema(schema: &Value) -> Self {
         let required = schema.get("required").and_then(Value::as_array).cloned();
@@ -68,12 +64,12 @@ impl ElicitationForm {
         Self { fields }
     }
 
-    /// What the server gets for these words, by the names of the fields. What is not said is its
-    /// default, or left out.
+    /// Converts the user's input, keyed by field name, to the value for the server. A missing field
+    /// gets its default or is omitted.
     ///
     /// # Errors
     ///
-    /// Which field does not fit, and why.
+    /// The field that is invalid, and why.
     pub fn fill(&self, words: &BTreeMap<String, String>) -> Result<Value, String> {
         let mut content = Map::new();
         for field in &self.fields {
@@ -150,7 +146,7 @@ impl ElicitationField {
     }
 }
 
-/// What there is to choose from, in all the ways that is written.
+/// Reads the choices in all notations that schemas use.
 fn parse_choices(property: &Value) -> Option<Vec<(String, String)>> {
     let pair = |one: &Value| {
         let value = one.get("const")?.as_str()?;
@@ -173,7 +169,7 @@ fn parse_choices(property: &Value) -> Option<Vec<(String, String)>> {
     (!choices.is_empty()).then_some(choices)
 }
 
-/// By its name as shown, or as it is handed over.
+/// Accepts the label or the value.
 fn find_choice(choices: &[(String, String)], answer: &str) -> Option<Value> {
     let found = choices.iter().find(|(value, title)| title == answer || value == answer);
     found.map(|(value, _)| Value::from(value.as_str()))

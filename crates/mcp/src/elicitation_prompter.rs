@@ -1,4 +1,4 @@
-//! The front end's part of an elicitation: who shows the user what a server wants to know.
+//! The front end's part of an elicitation: shows the user what a server asks.
 //!
 //! Servers are started before the front end, so there is a [`PrompterSlot`]: reserved at the start,
 //! filled when the front end is ready. Whether it is reserved decides which capabilities servers
@@ -10,15 +10,15 @@ use std::time::Duration;
 
 use crate::connection::{ElicitationFuture, ElicitationReply, ElicitationRequest};
 
-/// A question without an answer is cancelled after this long.
+/// An unanswered question is cancelled after this time.
 const ANSWER_MAX: Duration = Duration::from_secs(600);
 
-/// Shows questions of servers to the user.
+/// Shows a server's questions to the user.
 pub trait ElicitationPrompter: Send + Sync {
     /// The future is dropped when the server no longer waits.
     fn prompt(&self, question: ElicitationRequest) -> ElicitationFuture;
 
-    /// The user did what a question sent them to a place for.
+    /// The user has finished what a question asked them to do at a URL.
     fn complete(&self, id: &str) {
         let _ = id;
     }
@@ -27,15 +27,15 @@ pub trait ElicitationPrompter: Send + Sync {
 /// The interceptor's answer to a question, if it has one.
 pub type InterceptFuture = Pin<Box<dyn Future<Output = Option<ElicitationReply>> + Send>>;
 
-/// May answer in place of the user, and may change what the user answered. Hooks do this.
+/// May answer instead of the user, and may change the user's answer. Used for hooks.
 pub trait ElicitationInterceptor: Send + Sync {
-    /// Called before the user is asked. An answer means that the user is not asked.
+    /// Called before the user is asked. If it returns an answer, the user is not asked.
     fn before_prompt(&self, question: &ElicitationRequest) -> InterceptFuture;
-    /// Called after. Returns what the server gets.
+    /// Called after the user answered. Returns what the server receives.
     fn after_reply(&self, server: &str, reply: ElicitationReply) -> ElicitationFuture;
 }
 
-/// Where a session's prompter goes. Clones share it.
+/// Holds the prompter of a session. Clones share it.
 #[derive(Clone, Default)]
 pub struct PrompterSlot {
     prompter: Option<Arc<OnceLock<Arc<dyn ElicitationPrompter>>>>,

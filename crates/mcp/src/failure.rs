@@ -3,33 +3,31 @@
 use std::fmt;
 use std::time::Duration;
 
-/// Why something could not be had of a server.
+/// Why a request to a server failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum McpFailure {
-    /// It did not answer in time.
     TimedOut {
         what: String,
         after: Duration,
     },
-    /// It answered with an error.
+    /// The server answered with an error.
     Refused {
         code: i32,
         message: String,
     },
     Gone {
-        /// Why, as far as it is known.
         reason: String,
     },
-    /// It wants to know who we are first.
+    /// The server requires a login.
     NeedsLogin {
-        /// What it said about that.
+        /// The server's challenge.
         challenge: String,
     },
-    /// It could not be started or reached.
+    /// The server could not be started or reached.
     Unreachable {
         reason: String,
     },
-    /// It answered with something that makes no sense.
+    /// The server's answer is invalid.
     ProtocolViolation {
         reason: String,
     },

@@ -1,4 +1,4 @@
-//! An MCP client that offers remote tools as ours.
+//! An MCP client that offers remote tools through our `Tool` trait.
 //!
 //! Reading order: [`connection`] (one server, in our own types), `transport` (how messages reach it),
 //! [`server`] (when to connect and reconnect), `tool` (remote tools as ours), [`McpServers`] (all

@@ -1,4 +1,5 @@
-//! Logging in to a server over HTTP: where the user has to go, what comes back, and where it is kept.
+//! Logs in to a server over HTTP: where the user has to go, handling the redirect, and storing the
+//! credentials.
 //!
 //! The official library implements the protocol. Here are our own types for it, and the store for
 //! credentials: the system's key ring where there is one, or else a file that only the user may read.
@@ -23,32 +24,32 @@ use crate::connection::clean_excerpt;
 use crate::failure::McpFailure;
 use crate::tool_names::fingerprint;
 
-/// A place that keeps secrets better than a file does. May take its time.
+/// A store that is safer than a file, such as the system's key ring. Calls may block for long.
 pub trait LoginSecretStore: Send + Sync {
-    /// What is kept under this name for this address.
+    /// The secret stored under this name for this address.
     fn get(&self, name: &str, url: &str) -> Option<String>;
-    /// Keeps it. Says whether it is there now.
+    /// Stores it. Returns whether that worked.
     fn put(&self, name: &str, url: &str, secret: &str) -> bool;
     fn remove(&self, name: &str);
 }
 
-/// Where what a login gave is kept.
+/// Stores credentials.
 #[derive(Clone)]
 pub struct LoginStore {
     folder: PathBuf,
     secret_store: Option<Arc<dyn LoginSecretStore>>,
 }
 
-/// As whom we ask for a login.
+/// The client identity sent with an authorization request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OauthClientIdentity {
-    /// Where the user is sent back to.
+    /// The redirect URL.
     pub redirect: String,
-    /// An id that was given to us beforehand.
+    /// A client id that was registered beforehand.
     pub client_id: Option<String>,
-    /// The secret that goes with it.
+    /// The secret of `client_id`.
     pub client_secret: Option<String>,
-    /// A page that says who we are.
+    /// URL of a client metadata document.
     pub metadata_url: Option<String>,
 }
 
@@ -57,36 +58,36 @@ pub struct OauthLogin {
     authorization_url: String,
 }
 
-/// Proof of who we are, renewed by itself as long as that works.
+/// An access token, refreshed automatically while that works.
 pub struct OauthAccess {
     pub(crate) manager: Box<AuthorizationManager>,
 }
 
 impl LoginStore {
-    /// One in this folder, which is made when first needed.
+    /// A store in this folder, which is created when first needed.
     #[must_use]
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         Self { folder: folder.into(), secret_store: None }
     }
 
-    /// With a safe, which goes before files.
+    /// Uses this secret store in preference to files.
     #[must_use]
     pub fn with_secret_store(mut self, safe: Arc<dyn LoginSecretStore>) -> Self {
         self.secret_store = Some(safe);
         self
     }
 
-    /// Forgets what a login to this server gave. Says whether there was anything.
+    /// Deletes the credentials for this server. Returns whether there were any.
     #[must_use]
     pub fn forget(&self, url: &str) -> bool {
         self.credential_file(url).remove()
     }
 
-    /// The pass to this server, if a login gave one.
+    /// The access to this server, if the user has logged in.
     ///
     /// # Errors
     ///
-    /// When it is there but the server of logins cannot be asked about it.
+    /// There are credentials, but the authorization server cannot be reached to use them.
     pub async fn load_access(&self, url: &str) -> Result<Option<OauthAccess>, McpFailure> {
         if !self.path(url).exists() {
             return Ok(None);
@@ -114,12 +115,12 @@ impl LoginStore {
 }
 
 impl OauthLogin {
-    /// Finds out where the user has to go. `challenge` is what the server said when it refused us; the
-    /// scopes of an earlier login are kept.
+    /// Determines where the user has to go. `challenge` comes from the server's refusal; the scopes
+    /// of an earlier login are kept.
     ///
     /// # Errors
     ///
-    /// When the server does not say where logins are, or what it says cannot be trusted.
+    /// The server names no authorization server, or its metadata cannot be trusted.
     pub async fn begin(
         url: &str,
         identity: &OauthClientIdentity,
@@ -155,17 +156,17 @@ impl OauthLogin {
         Ok(Self { state, authorization_url: address })
     }
 
-    /// Where the user has to go.
     #[must_use]
     pub fn authorization_url(&self) -> &str {
         &self.authorization_url
     }
 
-    /// The user came back to this address. The credentials are in the store now.
+    /// Completes the login with the URL the user was redirected to. The credentials are then in the
+    /// store.
     ///
     /// # Errors
     ///
-    /// When it is not what was asked for, or the server of logins does not grant access.
+    /// The URL does not belong to this login, or the authorization server denies access.
     pub async fn finish(mut self, callback: &str) -> Result<OauthAccess, McpFailure> {
         let back = AuthorizationCallback::from_redirect_url(callback)
             .map_err(|error| login_failure(&error))?;
@@ -178,7 +179,7 @@ impl OauthLogin {
     }
 }
 
-/// The scopes of before and those the server now wants besides; none if it wants none.
+/// Merges the earlier scopes with those the server now demands. Empty if it demands none.
 fn merge_scopes(before: Vec<String>, url: &str, challenge: &str) -> Vec<String> {
     let Ok(base) = reqwest::Url::parse(url) else { return Vec::new() };
     let params = WWWAuthenticateParams::parse(challenge, &base);
@@ -203,7 +204,7 @@ fn login_failure(error: &AuthError) -> McpFailure {
     McpFailure::Unreachable { reason: clean_excerpt(&format!("the login failed: {error}"), 400) }
 }
 
-/// What is kept of one server.
+/// The stored credentials of one server.
 #[derive(Clone)]
 struct LoginCredentialFile {
     path: PathBuf,
@@ -214,7 +215,7 @@ struct LoginCredentialFile {
 
 impl LoginCredentialFile {
     fn get(&self) -> Option<StoredCredentials> {
-        // A pipe at this place would be waited for.
+        // Reading a named pipe at this path would block.
         let text = self.path.is_file().then(|| std::fs::read_to_string(&self.path).ok())??;
         let secret = match text.trim() == IN_SECRET_STORE {
             true => self.secret_store.as_ref()?.get(&self.name, &self.url)?,
@@ -232,7 +233,7 @@ impl LoginCredentialFile {
         }
     }
 
-    /// Says whether there was anything.
+    /// Returns whether there was anything to delete.
     fn remove(&self) -> bool {
         let is_in_safe =
             std::fs::read_to_string(&self.path).is_ok_and(|text| text.trim() == IN_SECRET_STORE);
@@ -243,7 +244,7 @@ impl LoginCredentialFile {
     }
 }
 
-/// What stands in the file when the rest is in the key ring.
+/// Content of the file when the credentials are in the key ring.
 const IN_SECRET_STORE: &str = "{\"kept\":\"in the key ring\"}";
 
 #[async_trait]
@@ -262,13 +263,13 @@ impl CredentialStore for LoginCredentialFile {
 
     async fn clear(&self) -> Result<(), AuthError> {
         let file = self.clone();
-        // What is not there is as good.
+        // If the deletion fails, the old credentials are rejected by the server at the next use.
         let _ = tokio::task::spawn_blocking(move || file.remove()).await;
         Ok(())
     }
 }
 
-/// Through a new file that takes the old one's place, so that a reader never sees half of it.
+/// Writes a new file and renames it, so that a reader never sees half of it.
 fn write_private_file(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     use std::os::unix::fs::DirBuilderExt;
     if let Some(folder) = path.parent() {

@@ -1,8 +1,8 @@
-//! Prompts that servers have ready, as commands a user types: which there are, what one says, and
-//! what a resource that is mentioned holds.
+//! Offers prompts of servers as slash commands: lists them, expands one, and reads a mentioned
+//! resource.
 //!
-//! What comes of it is what the user says, so it is bounded, and what does not fit is an error in
-//! words for the user, never for the model.
+//! The expansion becomes part of the user's prompt, so its size is limited. A failure is a message
+//! for the user, never for the model.
 
 use std::collections::BTreeSet;
 
@@ -15,19 +15,19 @@ use crate::server::{McpServer, McpServerStatus};
 use crate::servers::McpServers;
 use crate::tool_names;
 
-/// A prompt of a server as a command.
+/// A server's prompt as a slash command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct McpPromptCommand {
-    /// What a user types after the slash: `mcp__<server>__<prompt>`.
+    /// What the user types after the slash: `mcp__<server>__<prompt>`.
     pub name: String,
     pub description: String,
-    /// Names of its arguments, in order, and whether each must be given.
+    /// Names of its arguments in order, and whether each is required.
     pub arguments: Vec<(String, bool)>,
     remote_name: String,
 }
 
 impl McpPromptCommand {
-    /// What may be written after it: `<must> [may]`.
+    /// The arguments as shown to the user: `<required> [optional]`.
     #[must_use]
     pub fn argument_hint(&self) -> String {
         let hint = |(name, is_required): &(String, bool)| match is_required {
@@ -37,7 +37,7 @@ impl McpPromptCommand {
         self.arguments.iter().map(hint).collect::<Vec<_>>().join(" ")
     }
 
-    /// The words after it as its arguments, in their order; the last takes the rest.
+    /// Assigns the words after the command to its arguments in order; the last one takes the rest.
     fn parse_arguments(&self, words: &str) -> Result<Map<String, Value>, String> {
         let mut rest = words.trim();
         let mut arguments = Map::new();
@@ -65,18 +65,18 @@ impl McpPromptCommand {
 }
 
 impl McpServers {
-    /// The prompts they have ready, as commands.
+    /// The prompts of all connected servers.
     #[must_use]
     pub fn prompt_commands(&self) -> Vec<McpPromptCommand> {
         self.set.servers().iter().flat_map(|server| list_prompt_commands(server)).collect()
     }
 
-    /// What a prompt stands for, if it is a command of a server. One whose server is on its way is
-    /// waited for.
+    /// Expands a prompt if it is a command of a server. Waits for a server that is still
+    /// connecting.
     ///
     /// # Errors
     ///
-    /// In words for the user: there is no such prompt, or the server does not give it.
+    /// A message for the user: there is no such prompt, or the server does not return it.
     pub async fn expand_prompt(&self, prompt: &str) -> Option<Result<Vec<ContentBlock>, String>> {
         let text = prompt.trim_start().strip_prefix('/')?;
         let (name, words) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
@@ -117,7 +117,7 @@ impl McpServers {
             .map_err(|problem| format!("/{name}: {problem}"))
     }
 
-    /// What a resource holds as text, if this is a mention of one: `server:uri`.
+    /// The text of a resource, if the mention has the form `server:uri` of a known server.
     pub async fn read_mentioned_resource(&self, mention: &str) -> Option<Result<String, String>> {
         let (name, uri) = mention.split_once(':')?;
         let server = self.set.find_server(name)?;
@@ -155,7 +155,7 @@ fn list_prompt_commands(server: &McpServer) -> Vec<McpPromptCommand> {
     names.into_iter().zip(now.prompts.iter()).map(command).collect()
 }
 
-/// What the user says by it.
+/// The content blocks of the user's message.
 fn to_blocks(
     messages: Vec<McpPromptMessage>,
     text_bytes_max: usize,
@@ -199,5 +199,5 @@ fn to_blocks(
     }
 }
 
-/// Pictures taken of one prompt.
+/// Limits the images taken from one prompt.
 const PICTURES_MAX: usize = 10;

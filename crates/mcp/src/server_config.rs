@@ -1,5 +1,5 @@
-//! From what is written about servers to what is started: which entry wins, what its variables
-//! stand for, and what cannot be used. Nothing is read from disk and nothing is started here.
+//! Resolves server configurations: which entry wins, variable expansion, and invalid entries. Reads
+//! no files and starts nothing.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,15 +13,15 @@ use crate::server::{McpServerConfig, McpServerTransport};
 use crate::transport::http::HttpServerConfig;
 use crate::transport::stdio::StdioServerConfig;
 
-/// The servers of one place, as written.
+/// The server entries of one configuration file.
 #[derive(Clone, Debug)]
 pub struct McpConfigLayer {
-    /// The place in a word: `user`, `project`, `local`, `dynamic`.
+    /// The scope: `user`, `project`, `local` or `dynamic`.
     pub scope: String,
     pub servers: Map<String, Value>,
 }
 
-/// What is written about a server.
+/// A server entry as written.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct McpServerEntry {
@@ -39,7 +39,6 @@ struct McpServerEntry {
     disabled: bool,
 }
 
-/// What is written about logins.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct McpOauthEntry {
@@ -49,8 +48,8 @@ struct McpOauthEntry {
 
 pub type VariableLookup<'a> = dyn Fn(&str) -> Option<String> + 'a;
 
-/// Puts layers together, the lowest first: the whole entry of the highest counts. Servers come out in
-/// the order of their names. Also says what was wrong.
+/// Merges layers, lowest precedence first. A whole entry replaces one of the same name. The result
+/// is sorted by name; also returns problems.
 #[must_use]
 pub fn resolve_server_configs(
     layers: &[McpConfigLayer],
@@ -106,7 +105,7 @@ fn resolve_server_config(
         (None, None, None) | (Some("stdio"), None, _) => {
             return Err("it has no `command`".to_owned());
         }
-        // An address without a type is one of today's servers.
+        // An entry with an address but no type means the current HTTP transport.
         (kind @ (None | Some("http" | "streamable-http" | "sse")), _, Some(url)) => {
             McpServerTransport::Http(HttpServerConfig {
                 url: full(url),
@@ -150,7 +149,8 @@ fn resolve_server_config(
     })
 }
 
-/// The text with `${NAME}` and `${NAME:-default}` replaced. What is not set stays as it is written.
+/// Replaces `${NAME}` and `${NAME:-default}`. An unset variable without a default is left as
+/// written.
 fn expand_variables(text: &str, variables: &VariableLookup<'_>, unset: &mut Vec<String>) -> String {
     let mut whole = String::new();
     let mut rest = text;

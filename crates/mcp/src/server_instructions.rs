@@ -1,5 +1,5 @@
-//! What servers say about their own use, for the model: bounded, once for each server, and marked as
-//! theirs.
+//! Passes the instructions of servers to the model: truncated, once per server, and attributed to
+//! it.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,7 +18,7 @@ struct SentInstructions {
 }
 
 impl ServerInstructions {
-    /// What this server says, if the model was not told it yet and there is room.
+    /// The server's instructions, if the model does not have them yet and the limit allows it.
     pub(crate) fn take_note(&self, server: &Arc<McpServer>) -> Option<String> {
         let name = &server.config().name;
         let said = server.snapshot().description?.instructions?;
@@ -49,7 +49,7 @@ impl ServerInstructions {
 }
 
 const SERVER_BYTES_MAX: usize = 2_000;
-/// Of all servers together.
+/// Limit for all servers together.
 const ALL_BYTES_MAX: usize = 8_000;
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
-//! All servers of a session: their tools as one source, their state as a list.
+//! All servers of a session: their tools as one source, and their status.
 //!
-//! Servers are held in the order they are configured in, and so are their tools, because a
-//! provider's prompt cache is lost when an earlier one moves.
+//! Servers and their tools keep the order of configuration, because moving an earlier tool
+//! invalidates the provider's prompt cache.
 
 use std::collections::BTreeSet;
 use std::pin::Pin;
@@ -21,19 +21,19 @@ use crate::server_instructions::ServerInstructions;
 use crate::tool::{ListMcpResources, McpResultCaps, ReadMcpResource, RemoteTool};
 use crate::tool_names;
 
-/// Tokens of a result that are shown, unless settings say otherwise.
+/// Default limit on the tokens of a result.
 const OUTPUT_TOKENS: usize = 25_000;
-/// Tools of all servers together that are offered from the start may have this many bytes.
+/// Limit on the bytes of all tools offered from the start.
 const UPFRONT_TOOL_BYTES_MAX: usize = 6_000;
-/// Names of tools that a model is told from the start.
+/// Limit on the tool names listed to the model from the start.
 const TOOL_NAMES_BYTES_MAX: usize = 1_000;
-/// How long a search waits for servers that are on their way.
+/// How long a tool search waits for servers that are still connecting.
 const SEARCH_WAIT_MAX: Duration = Duration::from_secs(10);
 
-/// How long servers may take to go at the end.
+/// How long servers may take to exit at the end of a session.
 const CLOSE_MAX: Duration = Duration::from_secs(3);
 
-/// All servers of a session. Clones are the same servers; when the last is dropped, they end.
+/// All servers of a session. Clones share them; dropping the last one closes them.
 #[derive(Clone)]
 pub struct McpServers {
     pub(crate) set: Arc<McpServerSet>,
@@ -43,29 +43,27 @@ pub(crate) struct McpServerSet {
     context: McpServerContext,
     servers: Mutex<Vec<Arc<McpServer>>>,
     pub(crate) caps: McpResultCaps,
-    /// What a model is told of them, as of when it is first asked for.
+    /// The description of all servers for the model, computed on first use and then stable.
     search_hint: OnceLock<String>,
     instructions: ServerInstructions,
     self_weak: Weak<McpServerSet>,
 }
 
-/// A server as a front end shows it.
+/// The status of a server for a front end.
 #[derive(Clone, Debug)]
 pub struct McpServerReport {
-    /// Its name in the configuration.
     pub name: String,
     pub status: McpServerStatus,
-    /// Why, if something went wrong.
+    /// The reason of a failure.
     pub error: Option<String>,
-    /// What it says of itself.
     pub description: Option<McpServerDescription>,
     pub scope: String,
-    /// Its tools, by the names a model calls them.
+    /// Its tools by the names the model uses.
     pub tools: Vec<String>,
 }
 
 impl McpServers {
-    /// Sets them all going, each by itself; returns at once.
+    /// Starts each server in a task of its own; returns at once.
     #[must_use]
     pub fn start(
         configs: Vec<McpServerConfig>,
@@ -88,19 +86,20 @@ impl McpServers {
         Self { set }
     }
 
-    /// Puts their tools behind a registry. Those that are known already, wanted from the start or
-    /// few and small, are offered; all others are found by searching.
+    /// Adds their tools to a registry. Tools that are known and either always loaded or few and
+    /// small are offered at once; all others are found by search.
     pub fn attach(&self, registry: &mut ToolRegistry) {
         self.register_known_tools(registry);
         registry.attach_source(Arc::new(McpToolSource(Arc::clone(&self.set))));
     }
 
-    /// Offers those of their tools that are known by now and were not when they were attached.
+    /// Offers tools that became known after they were attached.
     pub fn register_known_tools(&self, registry: &mut ToolRegistry) {
         let mut room = UPFRONT_TOOL_BYTES_MAX;
         for (server, tools) in self.set.build_tools_by_server() {
             let weight: usize = tools.iter().map(|tool| tool.prompt_bytes()).sum();
-            // All tools of a server or none: half a set is worse than one that is searched for.
+            // Offer all tools of a server or none: the model would not search for the rest of a
+            // partial set.
             if server.config().is_always_loaded || weight <= room {
                 room = room.saturating_sub(weight);
                 for tool in tools {
@@ -115,7 +114,7 @@ impl McpServers {
         self.set.context.prompter.set_prompter(prompter);
     }
 
-    /// Adds a server while the session runs, in place of one of the same name.
+    /// Adds a server during the session, and replaces one of the same name.
     pub fn add(&self, config: McpServerConfig) {
         let server = Arc::new(McpServer::start(config, &self.set.context));
         let mut servers = self.set.lock();
@@ -123,13 +122,12 @@ impl McpServers {
         servers.push(server);
     }
 
-    /// Is there one of this name?
     #[must_use]
     pub fn has(&self, name: &str) -> bool {
         self.set.find_server(name).is_some()
     }
 
-    /// Ends a server. Says whether it was there.
+    /// Closes a server. Returns whether it existed.
     pub fn remove(&self, name: &str) -> bool {
         let mut servers = self.set.lock();
         let before = servers.len();
@@ -156,7 +154,7 @@ impl McpServers {
         names.into_iter().map(status).collect()
     }
 
-    /// Waits until none is being connected any more, but not longer than this.
+    /// Waits until no server is connecting any more, up to the limit.
     pub async fn wait_until_settled(&self, limit: Duration) {
         let waiting = async {
             for server in self.set.servers() {
@@ -166,8 +164,8 @@ impl McpServers {
         let _ = windlass_tool::running_time::timeout(limit, waiting).await;
     }
 
-    /// Tells of each server that is still being started after a while. Returns when every one is
-    /// connected, has failed, or was told of.
+    /// Reports each server that is still starting after a while. Returns when each one is
+    /// connected, has failed, or was reported.
     pub async fn report_slow_starts(&self, tell: impl Fn(String)) {
         for server in self.set.servers() {
             if let Some(line) = server.wait_until_slow().await {
@@ -176,26 +174,26 @@ impl McpServers {
         }
     }
 
-    /// Connects all that are not connected, at the same time, and waits for the end of it.
+    /// Connects all unconnected servers concurrently, and waits for the results.
     pub async fn connect_all(&self) {
         let mut connecting = tokio::task::JoinSet::new();
         for server in self.set.servers() {
             connecting.spawn(async move { server.connect().await.map(drop) });
         }
-        // The reports have what came of it.
+        // Failures appear in the status reports.
         while connecting.join_next().await.is_some() {}
     }
 
-    /// Connects one if it is not connected.
+    /// Connects a server if it is not connected.
     ///
     /// # Errors
     ///
-    /// When there is none of this name or it cannot be had.
+    /// There is no such server, or it cannot be connected.
     pub async fn connect(&self, name: &str) -> Result<(), McpFailure> {
         self.set.require_server(name)?.connect().await.map(drop)
     }
 
-    /// Ends them all and waits until their processes are gone, for a while.
+    /// Closes all servers and waits for their processes, up to a limit.
     pub async fn close(&self) {
         let servers = std::mem::take(&mut *self.set.lock());
         for server in &servers {
@@ -209,21 +207,20 @@ impl McpServers {
         let _ = tokio::time::timeout(CLOSE_MAX, ending).await;
     }
 
-    /// Connects one anew.
+    /// Reconnects a server.
     ///
     /// # Errors
     ///
-    /// When there is none of this name or it cannot be had.
+    /// There is no such server, or it cannot be connected.
     pub async fn reconnect(&self, name: &str) -> Result<(), McpFailure> {
         self.set.require_server(name)?.reconnect().await
     }
 
-    /// Calls a tool outside of any conversation, on behalf of the client. There is no
-    /// permission prompt.
+    /// Calls a tool for the client, outside of any conversation. There is no permission prompt.
     ///
     /// # Errors
     ///
-    /// When there is no such server, it cannot be had, or it does not answer in time.
+    /// There is no such server, it cannot be reached, or it does not answer in time.
     pub async fn call_tool(
         &self,
         server: &str,
@@ -235,11 +232,11 @@ impl McpServers {
         connection.call_tool(tool, arguments, &McpCallOptions::with_limit(limit)).await
     }
 
-    /// Reads a resource outside of any conversation, on behalf of the client.
+    /// Reads a resource for the client, outside of any conversation.
     ///
     /// # Errors
     ///
-    /// When there is no such server, it cannot be had, or it does not answer in time.
+    /// There is no such server, it cannot be reached, or it does not answer in time.
     pub async fn read_resource(
         &self,
         server: &str,
@@ -249,11 +246,11 @@ impl McpServers {
         server.connect().await?.read_resource(uri, server.call_limit()).await
     }
 
-    /// Switches one on or off.
+    /// Enables or disables a server.
     ///
     /// # Errors
     ///
-    /// When there is none of this name.
+    /// There is no such server.
     pub async fn set_enabled(&self, name: &str, is_on: bool) -> Result<(), McpFailure> {
         self.set.require_server(name)?.set_enabled(is_on).await;
         Ok(())
@@ -280,7 +277,7 @@ impl McpServerSet {
         self.lock().iter().find(|server| server.config().name == name).cloned()
     }
 
-    /// The names of all, for a message.
+    /// The names of all servers, for a message.
     pub(crate) fn describe_names(&self) -> String {
         let names: Vec<String> =
             self.servers().iter().map(|server| server.config().name.clone()).collect();
@@ -308,7 +305,6 @@ impl McpServerSet {
         self.servers().into_iter().map(named).collect()
     }
 
-    /// All tools that are known, server by server.
     fn build_tools_by_server(&self) -> Vec<(Arc<McpServer>, Vec<Arc<RemoteTool>>)> {
         let mut all = Vec::new();
         for (server, names) in self.servers_with_tool_names() {
@@ -327,7 +323,8 @@ impl McpServerSet {
         all
     }
 
-    /// What a model is told of all servers from the start: names, and what those that are known say.
+    /// The text about all servers that the model gets from the start: names, and instructions where
+    /// known.
     fn describe_servers(&self) -> String {
         let servers = self.servers();
         let names: BTreeSet<&str> =
@@ -361,7 +358,6 @@ impl McpServerSet {
     }
 }
 
-/// The servers behind a registry.
 struct McpToolSource(Arc<McpServerSet>);
 
 impl ToolSource for McpToolSource {
@@ -381,7 +377,7 @@ impl ToolSource for McpToolSource {
     fn find_tool(&self, name: &str) -> Option<Arc<dyn Tool>> {
         let known = self.tools().into_iter().find(|tool| tool.spec().name.as_str() == name);
         known.or_else(|| {
-            // Its server may not have said yet what it has.
+            // A server that is still connecting may have the tool.
             let servers = self.0.servers();
             let server = servers.into_iter().find(|server| {
                 let now = server.snapshot();

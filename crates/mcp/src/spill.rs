@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use windlass_tool::ToolSessionContext;
 
-/// Writes a long text to a file and returns its beginning, its end and the path, for the model.
+/// Writes a long text to a file, and returns its beginning, its end and the path for the model.
 pub(crate) fn spill_to_file(text: &str, tool_context: &ToolSessionContext) -> String {
     let path = next_spill_path(tool_context, "txt");
     let place = match write_spill_file(&path, text.as_bytes()) {
@@ -39,5 +39,5 @@ pub(crate) fn write_spill_file(path: &Path, bytes: &[u8]) -> Result<(), String> 
     file.and_then(|mut file| file.write_all(bytes)).map_err(describe)
 }
 
-/// Of a text that is too long, this much is shown of either end.
+/// Bytes shown of each end of a long text.
 const PREVIEW_BYTES: usize = 2_000;

@@ -1,5 +1,5 @@
-//! Names a model may call a remote tool by: `mcp__<server>__<tool>`, in letters every provider
-//! takes, at most 64 of them, each tool its own.
+//! The names of remote tools for the model: `mcp__<server>__<tool>`, in characters every provider
+//! accepts, at most 64 of them, and unique.
 
 use std::collections::BTreeSet;
 
@@ -8,13 +8,13 @@ use windlass_vocabulary::to_hex;
 /// The longest name every provider takes.
 const NAME_MAX: usize = 64;
 
-/// What all tools of a server are called first; rules are written against it.
+/// The prefix of all tool names of a server. Permission rules refer to it.
 #[must_use]
 pub fn tool_name_prefix(server: &str) -> String {
     format!("mcp__{}__", to_legal_name(server))
 }
 
-/// Names for a server's tools, in their order; no two alike, none of those taken.
+/// Assigns names to a server's tools in order, different from each other and from those taken.
 pub(crate) fn assign_tool_names<'a>(
     server: &str,
     tools: impl Iterator<Item = &'a str>,
@@ -31,7 +31,7 @@ pub(crate) fn assign_tool_names<'a>(
         .collect()
 }
 
-/// Cut where it is too long, and told apart by a mark made of the real name.
+/// Truncates a long name and appends a fingerprint of the full one, to keep it unique.
 fn shorten_with_fingerprint(plain: &str, server: &str, tool: &str) -> String {
     let mark = fingerprint(&format!("{server}\0{tool}"));
     let mark = mark.get(..8).unwrap_or(&mark);
@@ -47,7 +47,7 @@ fn to_legal_name(name: &str) -> String {
     name.chars().map(letter).collect()
 }
 
-/// Sixteen bytes in hex that stay the same from one version of the program to the next.
+/// Sixteen bytes in hex. Must stay the same in all versions, because the names are stored.
 pub(crate) fn fingerprint(text: &str) -> String {
     let digest = ring::digest::digest(&ring::digest::SHA256, text.as_bytes());
     to_hex(digest.as_ref().first_chunk::<16>().unwrap_or(&[0; 16]))

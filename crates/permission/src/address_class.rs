@@ -1,32 +1,31 @@
-//! What kind of place an IP address is: the one table for rules, for the sandbox's proxy and for the
-//! fetch tool.
+//! Classifies IP addresses: the one table for rules, the sandbox's proxy and the fetch tool.
 //!
-//! Callers that connect must classify the address they are about to connect to, because a name may
-//! lead anywhere and elsewhere the next time. An address wrapped in another is unwrapped first, since
-//! packets go to the inner one.
+//! Callers must classify the address when they connect, because a name may resolve to any address,
+//! and to another one next time. An address embedded in another is extracted first, since packets
+//! go to the inner one.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// What kind of place an IP address is.
+/// The kind of an IP address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AddressClass {
     /// The internet.
     Public,
     /// This machine.
     Loopback,
-    /// A network at home, in a company, between containers, or behind a provider's translation.
+    /// A private network: at home, in a company, between containers, or behind carrier-grade NAT.
     Private,
-    /// `0.0.0.0/8` and `::`, which many systems take for this machine.
+    /// `0.0.0.0/8` and `::`, which many systems treat as this machine.
     Unspecified,
-    /// Set aside for protocols, benchmarks and site-local networks of old.
+    /// Reserved for protocols, benchmarks and old site-local networks.
     Reserved,
-    /// Link-local, or where machines in clouds find their own credentials.
+    /// Link-local, or the metadata services from which cloud machines get credentials.
     Metadata,
-    /// Not an address of any server: multicast, broadcast, documentation, never assigned.
+    /// No server can have this address: multicast, broadcast, documentation, unassigned.
     Unroutable,
 }
 
-/// The class of an address, of the inner one where one is wrapped in another.
+/// The class of an address, or of the address embedded in it.
 #[must_use]
 pub fn classify_address(address: IpAddr) -> AddressClass {
     match address {
@@ -37,7 +36,7 @@ pub fn classify_address(address: IpAddr) -> AddressClass {
 
 fn classify_ipv4(address: Ipv4Addr) -> AddressClass {
     match address.octets() {
-        // Servers of clouds that answer outside the link-local range.
+        // Metadata services of clouds outside of the link-local range.
         [168, 63, 129, 16] | [100, 100, 100, 200] | [192, 0, 0, 192] => AddressClass::Metadata,
         [169, 254, ..] => AddressClass::Metadata,
         [127, ..] => AddressClass::Loopback,
@@ -64,7 +63,7 @@ fn classify_ipv6(address: Ipv6Addr) -> AddressClass {
         [0xfc00..=0xfdff, ..] => AddressClass::Private,
         [0xfec0..=0xfeff, ..] => AddressClass::Reserved,
         [0x2001, 0x0db8, ..] => AddressClass::Unroutable,
-        // Only this eighth of all addresses is given out.
+        // Only this eighth of the address space is assigned.
         [0x2000..=0x3fff, ..] => AddressClass::Public,
         _ => AddressClass::Unroutable,
     }
@@ -78,7 +77,7 @@ pub(crate) fn unwrap_ipv4(address: Ipv6Addr) -> Option<Ipv4Addr> {
         [0, 0, 0, 0, 0, 0, high, low] if high != 0 => Some(join(high, low)),
         [0x0064, 0xff9b, _, _, _, _, high, low] => Some(join(high, low)),
         [0x2002, high, low, ..] => Some(join(high, low)),
-        // Teredo hides the client's address behind an inversion.
+        // Teredo stores the client's address inverted.
         [0x2001, 0, _, _, _, _, high, low] => Some(join(!high, !low)),
         _ => None,
     }

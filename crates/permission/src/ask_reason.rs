@@ -6,9 +6,9 @@ use crate::rule::Rule;
 pub(crate) struct AskReason {
     pub(crate) why: String,
     pub(crate) rule: Option<String>,
-    /// A rule could answer it for good.
+    /// A rule could answer it permanently.
     pub(crate) is_default: bool,
-    /// It is an edit that a mode would allow.
+    /// It is an edit that another mode would allow.
     pub(crate) is_edit: bool,
 }
 

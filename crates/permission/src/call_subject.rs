@@ -1,4 +1,4 @@
-//! What a call is about: the part of its input that rules speak of.
+//! The subject of a call: the part of its input that rules can match.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::policy::Policy;
 use crate::shell_command::{ParsedCommandLine, ScriptContext};
 use crate::workspace_roots::WorkspaceRoots;
 
-/// A call, taken apart once for all rules.
+/// A call, parsed once for all rules.
 #[derive(Debug)]
 pub(crate) struct CallSubject {
     pub(crate) tool: String,
@@ -19,7 +19,7 @@ pub(crate) struct CallSubject {
     pub(crate) fields: Map<String, Value>,
 }
 
-/// The part of a call that rules speak of.
+/// The part of a call that rules can match.
 #[derive(Debug)]
 pub(crate) enum CallSubjectKind {
     Command(Box<ParsedCommandLine>),
@@ -28,11 +28,11 @@ pub(crate) enum CallSubjectKind {
         access: PathAccess,
     },
     Address(FetchTarget),
-    /// A name: of a sub-agent, of a skill.
+    /// The name of a sub-agent or a skill.
     Name(String),
-    /// Nothing that rules know how to speak of.
+    /// Nothing that rules can match.
     Other,
-    /// It should be one of the above but cannot be read.
+    /// It should be one of the above, but is malformed.
     Unreadable,
 }
 
@@ -43,8 +43,8 @@ impl CallSubject {
             return Self { tool, kind: CallSubjectKind::Unreadable, fields: Map::new() };
         };
         let text = |name: &str| fields.get(name).and_then(Value::as_str);
-        // A file tool that is given no file at all refuses by itself; one whose file cannot be
-        // read here might read it after all.
+        // A file tool without any file fails by itself; one whose file cannot be parsed here might
+        // still parse it.
         let file = |name: &str, access| match fields.contains_key(name) {
             true => resolve_file(policy, roots, text(name), access),
             false => CallSubjectKind::Other,
@@ -77,7 +77,7 @@ impl CallSubject {
 }
 
 impl CallSubject {
-    /// The shell command of the call, if it is one.
+    /// The shell command of the call, if there is one.
     pub(crate) fn command(&self) -> Option<&ParsedCommandLine> {
         if let CallSubjectKind::Command(command) = &self.kind { Some(command) } else { None }
     }
@@ -99,7 +99,7 @@ fn resolve_file(
     }
 }
 
-/// Searching nowhere in particular is searching where we are.
+/// A search without a path searches the working directory.
 fn resolve_working_directory(policy: &Policy, roots: &WorkspaceRoots<'_>) -> CallSubjectKind {
     resolve_file(policy, roots, Some("."), PathAccess::Read)
 }

@@ -1,9 +1,9 @@
-//! May this part of a command run? The parts of a line are judged one by one, and the strictest
-//! decides.
+//! Decides whether a part of a command may run. The parts of a line are decided one by one, and the
+//! strictest decision counts.
 //!
-//! A part is its command and its redirects. The command is covered by an allow rule, or needs none
-//! because of what it does; each redirect is a file that is read or written and needs the same as
-//! any other tool that reads or writes it.
+//! A part is a command with its redirects. The command must be covered by an allow rule, or be
+//! harmless by what it does; each redirect reads or writes a file, and needs the same permission as
+//! a tool that does.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -29,16 +29,16 @@ pub(crate) enum AllowReason {
     Rule(String),
     /// It only reads inside the working directories.
     Reading,
-    /// It edits inside them, and the mode lets it.
+    /// It edits files inside them, and the mode allows that.
     Editing,
-    /// It only sets variables, or calls a function of the line.
+    /// It only sets variables, or calls a function defined in the line.
     ShellState,
 }
 
 pub(crate) struct CommandChecker<'a> {
     policy: &'a Policy,
     roots: &'a WorkspaceRoots<'a>,
-    /// The allow rules that could speak of this command at all.
+    /// The allow rules that could match this command.
     rules: Vec<&'a Rule>,
     has_read_denials: bool,
 }
@@ -72,7 +72,7 @@ impl<'a> CommandChecker<'a> {
             && command.own_parts().all(|part| self.check_part(part).is_ok())
     }
 
-    /// Why the part may run, or why it may not.
+    /// Why the part may run, or why not.
     pub(crate) fn check_part(&self, part: &SimpleCommand) -> Result<AllowReason, UncoveredPart> {
         let mut nearest = None;
         let mut covering = None;
@@ -100,7 +100,7 @@ impl<'a> CommandChecker<'a> {
             .map_err(|why| nearest.unwrap_or(UncoveredPart { why, has_rule: false }))
     }
 
-    /// What an allow rule comes to for a part, its redirects aside.
+    /// How an allow rule applies to a part, without its redirects.
     fn apply_rule(&self, rule: &Rule, part: &SimpleCommand) -> RuleVerdict {
         let named = match rule.cover_part(part, self.roots) {
             RuleCoverage::Apart => return RuleVerdict::Apart,
@@ -121,8 +121,8 @@ impl<'a> CommandChecker<'a> {
         }
     }
 
-    /// A rule for a program that shows files opens what the working directories hold, not the home.
-    /// The first `named` words are the rule's own.
+    /// A rule for a program that shows files permits those in the working directories, not those in
+    /// the home. The first `named` words are the rule's own.
     fn check_reader(&self, part: &SimpleCommand, named: usize) -> Result<(), String> {
         let words = strip_wrappers(&part.words).unwrap_or(&part.words);
         let Some(program) = words.first().filter(|word| is_file_reader(&word.text)) else {
@@ -145,7 +145,7 @@ impl<'a> CommandChecker<'a> {
         files.try_for_each(|word| self.check_file(word, part, PathAccess::Read))
     }
 
-    /// May the part run by what it does, without any rule for it?
+    /// May the part run because of what it does, without a rule?
     fn check_effect(&self, part: &SimpleCommand) -> Result<AllowReason, String> {
         match classify_effect(part) {
             CommandEffect::ChangesShellState => Ok(AllowReason::ShellState),
@@ -173,18 +173,18 @@ impl<'a> CommandChecker<'a> {
         }
     }
 
-    /// A word of a command that makes, moves, copies or removes files.
+    /// Checks a word of a command that creates, moves, copies or removes files.
     fn check_edited_word(&self, word: &ShellWord, part: &SimpleCommand) -> Result<(), String> {
         let words = strip_wrappers(&part.words).unwrap_or(&part.words);
         let is_word = |own: &&ShellWord| std::ptr::eq(*own, word);
         let is_behind_dashes =
             words.iter().take_while(|own| !is_word(own)).any(|own| own.text == "--");
-        // A file that is called like an option is one, and sends the others elsewhere.
+        // A file named like an option acts as one, and changes the meaning of the others.
         let may_be_option = word.known.is_none() && word.may_be_option() && !is_behind_dashes;
         if may_be_option && self.policy.cell == CellSupport::Missing {
             return Err(format!("`{}` may turn out to be an option", word.text));
         }
-        // What is moved, removed or backed up is the device itself.
+        // Moving, removing or backing up a device affects the device itself.
         let is_source = words.first().is_some_and(|program| program.text == "cp")
             && words.last().is_some_and(|last| !is_word(&last));
         let is_touched = words.first().is_some_and(|program| program.text == "touch");
@@ -195,7 +195,7 @@ impl<'a> CommandChecker<'a> {
         self.check_file(word, part, PathAccess::Write)
     }
 
-    /// Where a text leads as it is spelled; nowhere when that is not certain.
+    /// The path of a text as it is spelled; empty if that is uncertain.
     fn resolve_spelled(&self, text: &str, part: &SimpleCommand) -> PathBuf {
         let resolved = self.roots.resolve_text(text, part.working_directories.as_slice());
         match resolved.unwrap_or_default().as_slice() {
@@ -204,7 +204,7 @@ impl<'a> CommandChecker<'a> {
         }
     }
 
-    /// Follows every word of a line to where it leads.
+    /// Resolves the paths of all words of a line.
     pub(crate) fn look_at_paths(&self, command: &ParsedCommandLine) {
         for part in &command.script.parts {
             let targets = part.redirects.iter().map(|redirect| &redirect.target);
@@ -222,14 +222,14 @@ impl<'a> CommandChecker<'a> {
         self.has_read_denials
     }
 
-    /// Does the cell keep a walking command from seeing what deny rules hide? It hides files, not what
-    /// a repository remembers of them.
+    /// Does the cell hide from a walking command what deny rules hide? It hides files, but not
+    /// their contents in a repository's history.
     fn is_hidden_by_cell(&self, look: &ReadOnlyWords<'_>) -> bool {
         self.policy.cell == CellSupport::Available && !look.asks_repository
     }
 
-    /// Where the program of a part that reads begins, if a cell must hold it on a line that nothing holds
-    /// as a whole. Or why the part may not run there.
+    /// The offset of a reading part's program, if a cell must confine it because the line as a
+    /// whole is not confined. The error is why the part may not run there.
     pub(crate) fn find_held_word(&self, part: &SimpleCommand) -> Result<Option<usize>, String> {
         if self.policy.cell != CellSupport::Available || self.policy.held.is_some() {
             return Ok(None);
@@ -251,14 +251,14 @@ impl<'a> CommandChecker<'a> {
         matches!(classify_effect(part), CommandEffect::Reads(look) if look.cell == CellNeed::Needed)
     }
 
-    /// May it run only because what deny rules hide is out of its sight?
+    /// May it run only because files that deny rules hide are invisible to it?
     fn relies_on_hiding(&self, part: &SimpleCommand) -> bool {
         self.hides_files()
             && matches!(classify_effect(part), CommandEffect::Reads(look)
                 if look.walks_directories && self.is_hidden_by_cell(&look))
     }
 
-    /// What a part that may run for this reason is held to.
+    /// The confinement of a part that may run for this reason.
     pub(crate) fn confinement(&self, part: &SimpleCommand, reason: &AllowReason) -> Confinement {
         let by_reason = match reason {
             AllowReason::Rule(_) => Confinement::Unconfined,
@@ -276,9 +276,9 @@ impl<'a> CommandChecker<'a> {
         written.map(|word| self.write_confinement(word, part)).fold(by_reason, Ord::max)
     }
 
-    /// Does a line with git in it only read, so that it would run unasked where there is a cell? A rule
-    /// for `git log` lets git read; it is no yes to the programs that the repository names, so such a
-    /// line is held as it would be without the rule.
+    /// Does a line with git in it only read, so that it could run in a cell without a question? A
+    /// rule for `git log` permits git to read, but not the programs that the repository's
+    /// configuration names, so such a line is confined as it would be without the rule.
     pub(crate) fn only_reads_repository(&self, command: &ParsedCommandLine) -> bool {
         let asks_repository = |part: &SimpleCommand| matches!(classify_effect(part), CommandEffect::Reads(look) if look.asks_repository);
         let reads = |part: &SimpleCommand| {
@@ -296,7 +296,7 @@ impl<'a> CommandChecker<'a> {
         command.own_parts().any(asks_repository) && command.own_parts().all(reads)
     }
 
-    /// What must stay possible for a file to be written that may be written.
+    /// The access that a permitted write to this file needs.
     fn write_confinement(&self, word: &ShellWord, part: &SimpleCommand) -> Confinement {
         let resolved = word
             .as_known()
@@ -306,14 +306,14 @@ impl<'a> CommandChecker<'a> {
             return Confinement::ReadOnly;
         }
         match may_leave_workspace(word, &part.working_directories, self.roots) {
-            // A rule for this file lets it be written.
+            // A rule for this file permits writing it.
             true => Confinement::Unconfined,
             false => Confinement::WriteInsideRoots,
         }
     }
 
-    /// Is the part sure to stand in the repository that the session was started in? Below the root
-    /// another one may begin, whose settings name programs.
+    /// Is the part certainly in the repository where the session was started? There may be another
+    /// one below the root, whose configuration names programs.
     fn is_in_own_repository(&self, part: &SimpleCommand) -> bool {
         let Some(root) = self.policy.root().map(Path::new) else { return false };
         let is_own = |place: &Path| {
@@ -386,31 +386,31 @@ impl<'a> CommandChecker<'a> {
     }
 }
 
-/// May a repository of its own begin at this directory? A bare one has no `.git`.
+/// May this directory be the root of a repository? A bare one has no `.git`.
 fn may_be_repository(file_system: &dyn FileSystemView, directory: &Path) -> bool {
     let is_missing = |name: &str| file_system.entry_at(&directory.join(name)) == PathEntry::Missing;
     !(is_missing(".git") && (is_missing("HEAD") || is_missing("objects")))
 }
 
-/// Why a part may not run, and whether an allow rule speaks of it all the same.
+/// Why a part may not run, and whether an allow rule matches it anyway.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct UncoveredPart {
     pub(crate) why: String,
     pub(crate) has_rule: bool,
 }
 
-/// What an allow rule comes to for one part.
+/// How an allow rule applies to one part.
 enum RuleVerdict {
     Apart,
     FallsShort(UncoveredPart),
     Covers,
 }
 
-/// Every name that a command of the line may go by.
+/// All program names that a command of the line may have.
 pub(crate) fn collect_program_names(command: &ParsedCommandLine) -> Vec<&str> {
     let mut names = BTreeSet::new();
     for part in &command.script.parts {
-        // Behind a wrapper any word may be the name that counts.
+        // After a wrapper, any word may be the program.
         let is_wrapped = part.is_wrapper || !part.assigns.is_empty();
         let reach = if is_wrapped { part.words.len() } else { 1 };
         for word in part.words.iter().take(reach) {

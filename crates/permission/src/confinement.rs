@@ -1,36 +1,36 @@
-//! What the kernel holds a granted call to while it runs.
+//! How the kernel confines a granted call.
 //!
-//! Reading a command decides whether to ask; this says what a command may do that ran without a
-//! question. It comes from the reason that let the call through, and only makes a call weaker.
+//! Analysing a command decides whether to ask; this limits what a command can do that ran without a
+//! question. It follows from the reason of the grant, and can only restrict a call.
 
 use serde::{Deserialize, Serialize};
 
-/// What a granted call may do while it runs.
+/// How a granted call is confined.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Confinement {
-    /// It was judged to only read, and nobody was asked: it can write nothing, reach no socket and
-    /// signal no process outside.
+    /// The call was judged to only read, and ran without a question: it cannot write, use sockets,
+    /// or signal processes outside.
     ReadOnly,
-    /// The mode lets edits through, and nobody was asked: as above, but it may write inside the
-    /// working directories.
+    /// The mode allows edits, and the call ran without a question: as above, but it can write
+    /// inside the working directories.
     WriteInsideRoots,
-    /// The user said yes to this call, an allow rule or a hook lets it run, or the mode asks for
-    /// nothing. Where the session has a sandbox, that holds it all the same.
+    /// The user, an allow rule or a hook permitted this call, or the mode asks for nothing. The
+    /// session's sandbox, if there is one, still applies.
     #[default]
     Unconfined,
 }
 
-/// Can commands be held to a [`Confinement`] on this machine?
+/// Can this machine enforce a [`Confinement`]?
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CellSupport {
-    /// Nobody looked: journals from before there was a cell, and embedders who set no launcher.
-    /// Commands are judged as if there were one.
+    /// Not checked: journals from before cells existed, and embedders without a launcher. Commands
+    /// are decided as if it were available.
     #[default]
     Unknown,
-    /// A command that is let through unasked is held to what it was judged to do.
+    /// A command that runs without a question is confined to what it was judged to do.
     Available,
-    /// Nothing holds it, so only what is completely understood may run unasked.
+    /// There is no confinement, so only fully understood commands may run without a question.
     Missing,
 }
 

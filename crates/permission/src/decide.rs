@@ -1,9 +1,9 @@
-//! The ruling on one call.
+//! Decides about one call.
 //!
-//! In this order, and the first that speaks decides: deny rules; what the mode forbids outright;
-//! demands to ask that no allow can answer (ask rules, a hook, a tool that is not what it was,
-//! critical removals, protected places, commands that hide from a deny rule); allow rules and a hook's yes; what the mode
-//! allows by itself. What is left asks, or is denied where no user can answer.
+//! The first that applies decides: deny rules; what the mode forbids; reasons to ask that no allow
+//! rule can answer (ask rules, a hook, a tool that has changed, critical removals, protected paths,
+//! commands that may evade a deny rule); allow rules and a hook's approval; what the mode allows.
+//! Otherwise the user is asked, or the call is denied if no user can answer.
 
 use windlass_vocabulary::{EffectClass, PermissionMode, ToolCall, ToolInspection};
 
@@ -28,30 +28,31 @@ use crate::shell_command::{MatchCertainty, find_critical_removal};
 use crate::suggest_rules::suggest_rules;
 use crate::workspace_roots::WorkspaceRoots;
 
-/// What may happen with a call.
+/// The decision about a call.
 #[derive(Debug, PartialEq, Eq)]
 pub enum PermissionDecision {
-    /// It may run; here is the proof.
+    /// It may run; this is the proof.
     Allow(PermissionGrant<ToolCall>),
     /// The user must be asked.
     Ask(PendingPermissionQuestion),
     /// It may not run.
     Deny {
-        /// The call, handed back.
+        /// The call.
         call: ToolCall,
-        /// Why, for people and for the model.
+        /// The reason, for the user and the model.
         why: String,
     },
 }
 
-/// A ruling before it is put into words for the loop.
+/// A decision with its reason as data.
 #[derive(Debug)]
 pub(crate) enum ExplainedDecision {
     Allow {
         why: String,
         rule: Option<String>,
         confinement: Confinement,
-        /// Programs on a line that is not held as a whole, by where they begin.
+        /// The offsets of programs that are confined one by one, because the line as a whole is
+        /// not.
         held_words: Vec<usize>,
     },
     Ask {
@@ -63,7 +64,7 @@ pub(crate) enum ExplainedDecision {
     },
 }
 
-/// Rules on one call. Links are followed as far as the inspection has seen them.
+/// Decides about a call. Symlinks are resolved as far as the inspection recorded them.
 pub fn decide(
     policy: &Policy,
     call: ToolCall,
@@ -73,7 +74,7 @@ pub fn decide(
     decide_with_file_system(policy, call, inspection, prior, &RecordedFileSystem(&inspection.seen))
 }
 
-/// Rules on one call in a world where links can be followed.
+/// Decides about a call with access to the file system.
 pub fn decide_with_file_system(
     policy: &Policy,
     call: ToolCall,
@@ -172,7 +173,8 @@ pub(crate) fn evaluate_call(
     if outside == SandboxEscape::Sandboxed
         && policy.held.as_ref().is_some_and(|held| held.runs_unasked)
     {
-        // Any command may run so, held by the session's sandbox: a cell would hold less, not more.
+        // Any command may run in the session's sandbox, so an additional cell would not restrict it
+        // further.
         return ExplainedDecision::Allow {
             why: explain::describe_sandboxed(),
             rule: None,
@@ -191,7 +193,7 @@ pub(crate) fn evaluate_call(
     ExplainedDecision::Ask { reason }
 }
 
-/// Why a call may not run at all, whatever the rules say.
+/// Why a call may not run, whatever the rules say.
 fn find_outright_denial(
     policy: &Policy,
     subject: &CallSubject,
@@ -213,8 +215,8 @@ fn find_outright_denial(
     (outside == SandboxEscape::Refused).then(explain::describe_refused_sandbox_escape)
 }
 
-/// Looks at every path that a decision about this call may ever ask for, whatever the rules and the
-/// mode are by then. For a caller that keeps what was seen.
+/// Looks up every path that a decision about this call may need, for any rules and mode, so that
+/// the caller can record them.
 pub fn look_at_paths(policy: &Policy, call: &ToolCall, file_system: &dyn FileSystemView) {
     let roots = WorkspaceRoots::new(policy, file_system);
     let subject = CallSubject::new(policy, &roots, call);
@@ -223,8 +225,8 @@ pub fn look_at_paths(policy: &Policy, call: &ToolCall, file_system: &dyn FileSys
     let _ = find_critical_removal(&command.script, &policy.directories, file_system);
 }
 
-/// Does this rule speak of the call, read as a deny rule is read: what might be meant is meant? For
-/// those who want to know before anything is decided.
+/// Does this rule match the call in the wide sense, like a deny rule? For callers that need this
+/// before a decision.
 #[must_use]
 pub fn rule_matches_call(
     rule: &Rule,
@@ -248,8 +250,8 @@ pub fn rule_matches_call(
     find_deny_match(&policy, &subject, &names).is_some() || is_doubtful && rule.tool == subject.tool
 }
 
-/// The deny rule that speaks of the call, and of what; the first that does so for certain, or else
-/// the first that may.
+/// The first deny rule that certainly matches the call, or else the first that may, with the part
+/// it matches.
 fn find_deny_match<'p>(
     policy: &'p Policy,
     subject: &CallSubject,
@@ -273,14 +275,15 @@ fn find_deny_match<'p>(
 struct AllowedParts {
     /// The first rule that was needed.
     rule: Option<String>,
-    /// What the whole is held to: parts share a shell, so the freest decides.
+    /// The confinement of the whole line: its parts share a shell, so the least restricted one
+    /// decides.
     confinement: Confinement,
-    /// Where the programs begin that are held by themselves, because the whole is not.
+    /// The offsets of programs that are confined one by one, because the line is not.
     held_words: Vec<usize>,
 }
 
 impl AllowedParts {
-    /// They may run, unless the call asks to run outside what would hold it.
+    /// Allows them, unless the call requests to run outside of its confinement.
     fn into_decision(self, policy: &Policy, subject: &CallSubject) -> ExplainedDecision {
         let Self { rule, confinement, held_words } = self;
         let is_held = confinement != Confinement::Unconfined || !held_words.is_empty();
@@ -294,8 +297,8 @@ impl AllowedParts {
     }
 }
 
-/// May every part of the command run? Tells the first rule that was needed, or which parts are in the
-/// way, and why.
+/// May every part of the command run? Returns the first rule that was needed, or the parts that may
+/// not run, and why.
 fn check_all_parts(
     policy: &Policy,
     roots: &WorkspaceRoots<'_>,
@@ -332,7 +335,7 @@ fn check_all_parts(
         allowed.confinement = Confinement::ReadOnly;
     }
     if allowed.confinement == Confinement::Unconfined && open.is_empty() {
-        // A rule lets one part run, and is no yes to the others: those that read are held one by one.
+        // A rule permits one part but not the others: those that only read are confined one by one.
         let held = reading.iter().map(|part| checker.find_held_word(part));
         let held = held.collect::<Result<Vec<_>, _>>();
         let held = held.map_err(|why| UncoveredCommand { why, has_rule })?;
@@ -346,7 +349,7 @@ fn check_all_parts(
     }
 }
 
-/// A question no rule can answer: the model goes in circles.
+/// The question when the model repeats itself, which no rule can answer.
 pub fn build_loop_question(call: ToolCall, why: String) -> PendingPermissionQuestion {
     PendingPermissionQuestion::new(call, why, Vec::new())
 }

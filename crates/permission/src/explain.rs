@@ -1,4 +1,4 @@
-//! Which rule or default decided, in words for people and for the model.
+//! Explains which rule or default decided, for users and for the model.
 
 use std::collections::BTreeSet;
 
@@ -114,7 +114,7 @@ fn render_doubt(doubt: &ParseDoubt) -> String {
     format!("{}, at `{}`", doubt.why, escape_invisible(&truncate_text(&doubt.text)))
 }
 
-/// Why a rule that speaks of a command does not cover it, and which would.
+/// Why a matching rule does not cover a command, and which rule would.
 pub(crate) fn describe_rule_gap(rule: &Rule, gap: &RuleGap, words: &[ShellWord]) -> UncoveredPart {
     let named = gap.at.and_then(|at| words.get(..=at)).unwrap_or_default();
     let texts: Option<Vec<&str>> = named.iter().map(ShellWord::as_certain).collect();
@@ -158,14 +158,17 @@ pub(crate) fn describe_unhidden_line() -> String {
 }
 
 pub(crate) fn describe_unheld_part(part: &str) -> String {
-    format!("`{}` cannot be held to reading on this line; run it alone", truncate_text(part))
+    format!(
+        "`{}` cannot be confined to reading in this command line; run it alone",
+        truncate_text(part)
+    )
 }
 
 pub(crate) fn describe_uncovered_part(part: &str, why: &str) -> String {
     format!("`{}`: {why}", truncate_text(part))
 }
 
-/// All of them, each once; of very many the first few.
+/// Joins the parts without duplicates, up to a limit.
 pub(crate) fn join_uncovered_parts(mut parts: Vec<String>) -> String {
     let mut known = BTreeSet::new();
     parts.retain(|part| known.insert(part.clone()));
@@ -178,7 +181,7 @@ pub(crate) fn join_uncovered_parts(mut parts: Vec<String>) -> String {
     }
 }
 
-/// Parts of a command that a question names.
+/// Limit on the parts that a question names.
 const PARTS_SHOWN_MAX: usize = 5;
 
 pub(crate) fn describe_protected_path(name: &str) -> String {
@@ -187,14 +190,14 @@ pub(crate) fn describe_protected_path(name: &str) -> String {
     )
 }
 
-/// Why a command may not run without a question, and whether an allow rule speaks of a part of it.
+/// Why a command needs a question, and whether an allow rule matches a part of it.
 #[derive(Debug)]
 pub(crate) struct UncoveredCommand {
     pub(crate) why: String,
     pub(crate) has_rule: bool,
 }
 
-/// Why nothing allowed the call, and whether a mode for edits would.
+/// Why nothing allowed the call, and whether an edit mode would.
 pub(crate) fn describe_missing_rule(
     policy: &Policy,
     roots: &WorkspaceRoots<'_>,
@@ -232,7 +235,7 @@ pub(crate) fn describe_missing_rule(
     AskReason::from_default(why, is_edit)
 }
 
-/// What to do where a question to a person finds none.
+/// What the model should do when no user can be asked.
 fn describe_absent_user(tool: &str) -> Option<&'static str> {
     match tool {
         "AskUserQuestion" => {

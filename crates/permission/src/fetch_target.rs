@@ -1,8 +1,8 @@
-//! Addresses in the network, as far as rules speak of them.
+//! URLs, as far as rules match them.
 //!
-//! Read strictly for an allow: anything unusual in front of the path is not understood. Read
-//! widely for a denial. The caller that connects must check the resolved address and every
-//! redirect; that is not done here.
+//! Parsed strictly for an allow: anything unusual before the path is not understood. Parsed widely
+//! for a deny. The caller must check the resolved address and every redirect when it connects; that
+//! is not done here.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -12,23 +12,23 @@ use crate::glob::matches_text;
 #[derive(Debug)]
 pub(crate) struct FetchTarget {
     pub(crate) url: String,
-    /// The host in small letters without a dot at its end, when the address is plain.
+    /// The host in lower case without a trailing dot, if the URL is plain.
     host: Option<String>,
-    /// Everything that may be the host, should the address not be plain.
+    /// Every possible host, if the URL is not plain.
     hosts: Vec<String>,
     reach: HostReach,
 }
 
-/// Where a host lies, from the least to the most dangerous reading of a URL.
+/// The kind of host, from the least to the most dangerous reading of a URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum HostReach {
     Public,
-    /// Reserved, unroutable, or a private address disguised as another: asks as a private host does,
-    /// but naming it opens no network.
+    /// Reserved, unroutable, or an embedded private address: asks like a private host, but
+    /// approving it opens no private network.
     Reserved,
-    /// On this machine or in this network: needs a rule that names it.
+    /// On this machine or in its network: needs a rule that names it.
     Private,
-    /// Where machines in clouds find their own credentials: denied.
+    /// Metadata services with credentials of cloud machines: denied.
     Metadata,
 }
 
@@ -57,12 +57,12 @@ impl FetchTarget {
         self.reach
     }
 
-    /// A rule for this host and no other.
+    /// A rule for exactly this host.
     pub(crate) fn suggest_rule(&self) -> Option<String> {
         self.host.as_ref().map(|host| format!("WebFetch(domain:{host})"))
     }
 
-    /// May it be fetched under a rule with this content?
+    /// Does an allow rule with this content permit it?
     pub(crate) fn is_allowed_by(&self, content: &str) -> bool {
         let Some(pattern) = content.strip_prefix("domain:") else { return false };
         self.host.as_deref().is_some_and(|host| matches_host(pattern, host))
@@ -73,21 +73,21 @@ impl FetchTarget {
         self.is_allowed_by(content) && !content.contains('*')
     }
 
-    /// Does a deny rule with this content speak of it? An address that is not plain may be any.
+    /// May a deny rule with this content match it? A URL that is not plain may be any.
     pub(crate) fn may_match(&self, content: &str) -> bool {
         let Some(pattern) = content.strip_prefix("domain:") else { return true };
         self.hosts.is_empty() || self.hosts.iter().any(|host| matches_host(pattern, host))
     }
 }
 
-/// Does an address name this machine or its network outright? Such a call was ruled on as one to a
-/// place close by.
+/// Does a URL name this machine or its network directly? The permission decision has then treated
+/// it as private.
 #[must_use]
 pub fn names_private_host(url: &str) -> bool {
     FetchTarget::parse(url).reach() == HostReach::Private
 }
 
-/// `*.example.com` is what lies below; a star elsewhere stays within one label.
+/// `*.example.com` matches subdomains; another star stays within one label.
 fn matches_host(pattern: &str, host: &str) -> bool {
     let pattern = pattern.trim().trim_end_matches('.').to_lowercase();
     if let Some(above) = pattern.strip_prefix("*.") {
@@ -104,7 +104,7 @@ fn matches_host(pattern: &str, host: &str) -> bool {
         && wanted.iter().zip(given).all(|(own, name)| matches_text(own, name))
 }
 
-/// The host of an address that leaves no room for another reading.
+/// The host of a URL that cannot be read in another way.
 fn parse_plain_host(url: &str) -> Option<String> {
     let lower = url.get(..8).unwrap_or(url).to_lowercase();
     let at = if lower.starts_with("https://") {
@@ -126,7 +126,7 @@ fn parse_plain_host(url: &str) -> Option<String> {
     is_plain.then(|| host.trim_end_matches('.').to_lowercase())
 }
 
-/// Every host that some reader could find in this text.
+/// Every host that some parser could find in this text.
 fn find_possible_hosts(url: &str) -> Vec<String> {
     let cleaned: String = url.chars().filter(|c| !c.is_control() && !c.is_whitespace()).collect();
     let cleaned = cleaned.replace('\\', "/");
@@ -148,8 +148,8 @@ fn find_possible_hosts(url: &str) -> Vec<String> {
     hosts
 }
 
-/// A host as the client will read it: percent signs decoded, and the wide forms of letters, digits and
-/// dots turned into plain ones. What stays of other scripts is compared as it is.
+/// The host as the client will parse it: percent-decoded, and with wide forms of letters, digits
+/// and dots replaced. Other scripts are compared as they are.
 fn decode_host(text: &str) -> String {
     let mut bytes = Vec::new();
     let mut rest = text.as_bytes();
@@ -195,8 +195,8 @@ fn classify_host(host: &str) -> HostReach {
     }
 }
 
-/// A translated or tunnelled address does not show its reader where it leads, so approving it opens
-/// no private network. The mapped form spells the inner address out and is treated like it.
+/// A translated or tunnelled address does not show the user where it leads, so approving it opens
+/// no private network. The mapped form shows the inner address and is treated like it.
 fn classify_ipv6_host(address: Ipv6Addr) -> HostReach {
     let is_disguised = address.to_ipv4_mapped().is_none() && unwrap_ipv4(address).is_some();
     match HostReach::from(classify_address(IpAddr::V6(address))) {
@@ -208,7 +208,7 @@ fn classify_ipv6_host(address: Ipv6Addr) -> HostReach {
     }
 }
 
-/// An address in any spelling that resolvers take: fewer than four numbers, octal, hexadecimal.
+/// An address in any notation that resolvers accept: fewer than four numbers, octal, hexadecimal.
 fn parse_loose_ipv4(host: &str) -> Option<Ipv4Addr> {
     let numbers: Option<Vec<u64>> = host.split('.').map(parse_loose_number).collect();
     let numbers = numbers?;

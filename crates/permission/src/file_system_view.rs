@@ -1,8 +1,8 @@
-//! What lies at a path, as a caller with access to files reports it.
+//! File system entries, as a caller with access to files reports them.
 //!
-//! A ruling on a path must know where symbolic links lead, and this crate opens no file. So it asks
+//! A decision about a path must know where symlinks lead, but this crate opens no files. So it asks
 //! a [`FileSystemView`]: [`NoFileSystem`] knows nothing and leaves paths as they are spelled,
-//! [`VirtualTree`] is described in a test case, and a caller that may touch the disk brings its own.
+//! [`VirtualTree`] is described in a test case, and a caller with file access implements its own.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
@@ -13,66 +13,66 @@ use windlass_vocabulary::PathKind;
 use crate::glob::{matches_name, widen_pattern};
 use crate::path_pattern::normalize_path;
 
-/// Links followed before a path counts as going in circles.
+/// After this many symlinks a path counts as a loop.
 const LINKS_MAX: usize = 40;
 
-/// What is found at a path, without following the last link.
+/// The entry at a path, without following a final symlink.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PathEntry {
-    /// Not looked at.
+    /// Not checked.
     Unknown,
-    /// Nothing.
+    /// There is no entry.
     Missing,
     /// A regular file.
     File,
     /// A directory.
     Directory,
-    /// A symbolic link and what it says.
+    /// A symlink with its target.
     Symlink(PathBuf),
-    /// A pipe, a socket, a device: reading or writing it is more than that.
+    /// A pipe, socket or device: reading or writing it has side effects.
     Special,
 }
 
-/// A source of facts about files.
+/// Provides file system entries.
 pub trait FileSystemView {
-    /// What lies at this absolute path. Must not follow a link at its end.
+    /// The entry at this absolute path. Must not follow a final symlink.
     fn entry_at(&self, path: &Path) -> PathEntry;
 
-    /// Where `~` is.
+    /// The directory for `~`.
     fn home_directory(&self) -> Option<&Path> {
         None
     }
 
-    /// Which names in this directory fit a pattern of the shell, as [`fits_shell_pattern`] tells.
+    /// The names in this directory that match a shell pattern, according to [`fits_shell_pattern`].
     fn matching_names(&self, _directory: &Path, _pattern: &str) -> MatchingNames {
         MatchingNames::Unknown
     }
 }
 
-/// The names that a pattern of the shell stands for in one directory.
+/// The names in a directory that match a shell pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MatchingNames {
-    /// Nobody looked: a pattern means what it spells.
+    /// Not checked: a pattern means its own text.
     Unknown,
-    /// They are too many, or the directory cannot be listed.
+    /// There are too many, or the directory cannot be listed.
     NotListed,
-    /// These and no others.
+    /// All matching names.
     Listed {
         /// Files and directories.
         plain: Vec<String>,
-        /// Links, devices and pipes, which must be looked at one by one.
+        /// Symlinks, devices and pipes, which must be checked one by one.
         other: Vec<String>,
     },
 }
 
-/// Names that one pattern may stand for; more are not listed.
+/// Limit on the names that match one pattern.
 pub const MATCHING_NAMES_MAX: usize = 4_000;
 
-/// Names looked at in one directory.
+/// Limit on the names read in one directory.
 pub const LISTED_NAMES_MAX: usize = 50_000;
 
-/// May the shell put this name in the place of a pattern? Wrong only on the side of yes: letter case
-/// does not count, and a set is any character.
+/// May the shell replace a pattern by this name? May be wrong only by returning `true`: ignores
+/// case, and treats a set as any character.
 #[must_use]
 pub fn fits_shell_pattern(pattern: &str, name: &str) -> bool {
     let is_hidden = name.starts_with('.') && pattern.starts_with(['*', '?']);
@@ -80,7 +80,7 @@ pub fn fits_shell_pattern(pattern: &str, name: &str) -> bool {
 }
 
 impl MatchingNames {
-    /// Sorts names, given with whether they are plain, into a list, unless there are too many.
+    /// Makes a sorted list from names with whether they are plain, unless there are too many.
     pub fn from_names(names: impl Iterator<Item = (String, bool)>) -> Self {
         let (mut plain, mut other) = (Vec::new(), Vec::new());
         for (name, is_plain) in names {
@@ -95,7 +95,7 @@ impl MatchingNames {
         Self::Listed { plain, other }
     }
 
-    /// The key and the value under which a look is remembered. Names hold no slash.
+    /// The key and value for recording the lookup. Names contain no slash.
     #[must_use]
     pub fn to_record(&self, directory: &Path, pattern: &str) -> Option<(String, PathKind)> {
         let key = format!("{}//{pattern}", directory.display());
@@ -126,7 +126,7 @@ impl MatchingNames {
     }
 }
 
-/// Sees nothing: paths mean what they spell.
+/// Knows nothing: paths mean what they spell.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoFileSystem;
 
@@ -136,14 +136,14 @@ impl FileSystemView for NoFileSystem {
     }
 }
 
-/// The name under which a home is remembered.
+/// The key of the recorded home directory.
 pub const HOME_KEY: &str = "~";
 
-/// The name under which it is remembered that not every path could be. What has no record then is not
-/// known to be harmless.
+/// The key that marks an incomplete record. A path without a record is then not known to be
+/// harmless.
 pub const CUT_KEY: &str = "//";
 
-/// Facts recorded earlier. A path without a record means what it spells.
+/// Entries recorded earlier. A path without a record means what it spells.
 #[derive(Clone, Copy, Debug)]
 pub struct RecordedFileSystem<'a>(pub &'a [(Arc<str>, PathKind)]);
 
@@ -180,7 +180,7 @@ impl FileSystemView for RecordedFileSystem<'_> {
     }
 }
 
-/// Files that exist only in a description.
+/// A file system that is only described.
 #[derive(Clone, Debug, Default)]
 pub struct VirtualTree {
     entries: BTreeMap<PathBuf, PathEntry>,
@@ -188,13 +188,13 @@ pub struct VirtualTree {
 }
 
 impl VirtualTree {
-    /// A tree with a home and nothing in it but the root.
+    /// A tree with an empty root and this home.
     #[must_use]
     pub fn new(home: Option<PathBuf>) -> Self {
         Self { entries: BTreeMap::new(), home }
     }
 
-    /// Puts something at an absolute path; the directories above come with it.
+    /// Adds an entry at an absolute path, with its parent directories.
     pub fn insert(&mut self, path: &Path, entry: PathEntry) {
         let path = normalize_path(Path::new("/"), path);
         for above in path.ancestors().skip(1) {
@@ -230,16 +230,16 @@ pub(crate) enum PathAccess {
     Write,
 }
 
-/// One path in both readings: as it is spelled, and where it leads.
+/// A path in both readings: as spelled, and resolved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResolvedPath {
-    /// Absolute, `.` and `..` taken out by their spelling.
+    /// Absolute, with `.` and `..` removed lexically.
     pub spelled: PathBuf,
-    /// Absolute, every link followed as the kernel would.
+    /// Absolute, with all symlinks followed.
     pub real: PathBuf,
-    /// It goes in circles, or leads through something that is not a directory.
+    /// It is a loop, or leads through something that is not a directory.
     pub is_unresolvable: bool,
-    /// What lies at the end.
+    /// The entry at its end.
     pub entry: PathEntry,
 }
 
@@ -251,7 +251,7 @@ impl ResolvedPath {
     }
 }
 
-/// Where a path leads, from a directory.
+/// Resolves a path, relative to a directory.
 #[must_use]
 pub fn resolve_links(file_system: &dyn FileSystemView, base: &Path, path: &Path) -> ResolvedPath {
     let spelled = normalize_path(base, path);

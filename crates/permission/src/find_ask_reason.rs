@@ -1,4 +1,4 @@
-//! Questions that no allow rule and no hook can answer.
+//! Reasons to ask that no allow rule and no hook can answer.
 
 use serde_json::Value;
 use windlass_vocabulary::PermissionMode;
@@ -19,7 +19,7 @@ use crate::shell_command::{
 };
 use crate::workspace_roots::WorkspaceRoots;
 
-/// The demand on this call, if there is one.
+/// The reason for this call, if there is one.
 pub(crate) fn find_ask_reason(
     policy: &Policy,
     roots: &WorkspaceRoots<'_>,
@@ -103,8 +103,8 @@ fn find_command_ask_reason(
     Some(AskReason::from_rule(rule, why))
 }
 
-/// Is the call a question to a person itself? Who waves everything through approves every plan,
-/// but has still not said what to answer.
+/// Is the call itself a question to the user? A user who approves everything approves every plan,
+/// but has not said what to answer.
 fn needs_user(policy: &Policy, subject: &CallSubject) -> bool {
     match subject.tool.as_str() {
         "AskUserQuestion" => true,
@@ -113,7 +113,7 @@ fn needs_user(policy: &Policy, subject: &CallSubject) -> bool {
     }
 }
 
-/// Does a call bring the answers that only the person who is asked can give?
+/// Does the call already contain the answers that only the user can give?
 pub(crate) fn answers_itself(subject: &CallSubject) -> bool {
     let is_something = |value: &Value| match value {
         Value::Null => false,
@@ -140,7 +140,7 @@ fn find_protected_target(subject: &CallSubject) -> Option<&'static str> {
     }
 }
 
-/// A command that can only read may name what it likes; any other may not name such a place.
+/// A read-only command may name any path; others may not name a protected one.
 pub(crate) fn find_protected_argument(part: &SimpleCommand) -> Option<&'static str> {
     let named = match check_read_only(part) {
         Some(_) => &[],
@@ -152,13 +152,13 @@ pub(crate) fn find_protected_argument(part: &SimpleCommand) -> Option<&'static s
     targets.chain(named).find_map(|word| find_protected_name_in_word(&word.text))
 }
 
-/// Does git only take the files it names into its own keeping?
+/// Does git only stage the files that it names?
 fn is_git_staging(part: &SimpleCommand) -> bool {
     let word = |at: usize| part.words.get(at).map(|word| word.text.as_str());
     word(0) == Some("git") && matches!(word(1), Some("add" | "commit"))
 }
 
-/// What is written may lead to such a place by a link, or by where the shell stands.
+/// A written file may be in such a place through a symlink, or because of the shell's directory.
 fn find_protected_written_file(command: &ParsedCommandLine) -> Option<&'static str> {
     let reads =
         |at: usize| command.script.parts.get(at).is_some_and(|p| check_read_only(p).is_some());

@@ -1,20 +1,20 @@
-//! The star, the question mark and the set.
+//! Wildcards: star, question mark and sets.
 
 use std::borrow::Cow;
 
-/// Does the whole text fit a pattern in which `*` stands for any text, nothing included?
+/// Does the whole text match a pattern in which `*` stands for any text, even an empty one?
 #[must_use]
 pub(crate) fn matches_text(pattern: &str, text: &str) -> bool {
     matches(pattern, text, None)
 }
 
-/// The same for one name of a path, where `?` stands for any one character.
+/// The same for one name of a path, where `?` stands for any single character.
 #[must_use]
 pub(crate) fn matches_name(pattern: &str, name: &str) -> bool {
     matches(pattern, name, Some('?'))
 }
 
-/// Goes back only to the last star, so no pattern can hang a ruling.
+/// Backtracks only to the last star, so that no pattern takes exponential time.
 fn matches(pattern: &str, text: &str, any_one: Option<char>) -> bool {
     let mut pattern = pattern.chars();
     let mut text = text.chars();
@@ -40,18 +40,18 @@ fn matches(pattern: &str, text: &str, any_one: Option<char>) -> bool {
     }
 }
 
-/// Longer names are not compared letter by letter.
+/// Longer names are not compared character by character.
 const OVERLAP_MAX: usize = 255;
 
-/// Is there a name that both the shell's pattern `glob` and a rule's pattern `name` fit? Both
-/// widened. The shell's stars do not stand for a leading dot.
+/// Is there a name that matches both the shell's pattern `glob` and a rule's pattern `name`? Both
+/// are widened. The shell's stars do not match a leading dot.
 #[must_use]
 pub(crate) fn overlaps(name: &str, glob: &str) -> bool {
     let hides_dot = glob.starts_with(['*', '?']) && name.starts_with('.');
     !hides_dot && overlaps_with_dots(name, glob)
 }
 
-/// The same in a shell that was told to let its stars stand for a leading dot.
+/// The same for a shell with `dotglob`, whose stars match a leading dot.
 #[must_use]
 pub(crate) fn overlaps_with_dots(name: &str, glob: &str) -> bool {
     if !name.contains(WILD) {
@@ -65,7 +65,7 @@ pub(crate) fn overlaps_with_dots(name: &str, glob: &str) -> bool {
     if one.len() > OVERLAP_MAX || two.len() > OVERLAP_MAX {
         return true;
     }
-    // Which ends of the second can be reached with this much of the first.
+    // Which ends of the second pattern can be reached with this much of the first.
     let close = |reached: &mut Vec<bool>| {
         for at in 0..two.len() {
             if reached.get(at) == Some(&true)
@@ -105,11 +105,10 @@ pub(crate) fn overlaps_with_dots(name: &str, glob: &str) -> bool {
     reached.last() == Some(&true)
 }
 
-/// What stands for other characters in a widened name.
+/// Wildcards in a widened pattern.
 const WILD: [char; 2] = ['*', '?'];
 
-/// A name's pattern in its widest sense: letter case does not count, and a set of characters is any
-/// character.
+/// Widens the pattern of a name: ignores case, and treats a set as any character.
 pub(crate) fn widen_pattern(part: &str) -> Cow<'_, str> {
     let is_plain = |byte: u8| byte.is_ascii() && !byte.is_ascii_uppercase() && byte != b'[';
     if part.bytes().all(is_plain) {
@@ -131,19 +130,19 @@ pub(crate) fn widen_pattern(part: &str) -> Cow<'_, str> {
     Cow::Owned(wide.to_lowercase())
 }
 
-/// What an opening bracket begins.
+/// What an opening bracket starts.
 enum BracketSet<'t> {
-    /// A set of characters; this follows it.
+    /// A set; this is the text after it.
     Ends(&'t str),
-    /// A set whose end shells do not agree on.
+    /// A set whose end is ambiguous between shells.
     Unclear,
-    /// Nothing: it stands for itself.
+    /// A literal bracket.
     None,
 }
 
-/// Reads behind an opening bracket. One that closes stands for itself when it comes first, and
-/// classes such as `[:lower:]` have brackets of their own. Bash looks for the end of sets with
-/// `[=e=]` or `[.e.]` in more than one place.
+/// Parses the text after an opening bracket. A closing bracket is literal if it comes first, and
+/// classes such as `[:lower:]` contain brackets. Bash is inconsistent about the end of sets with
+/// `[=e=]` or `[.e.]`.
 fn parse_bracket_set(text: &str) -> BracketSet<'_> {
     let text = text.strip_prefix(['!', '^']).unwrap_or(text);
     let mut rest = text.strip_prefix(']').unwrap_or(text);

@@ -1,14 +1,14 @@
-//! May this call run? Allow with a proof, ask, or deny with a reason.
+//! Decides whether a call may run: allow with a proof, ask, or deny with a reason.
 //!
-//! One entry point, [`decide`](decide()). Order of the checks: deny rules, demands to ask, allow rules, then
-//! what the mode says. A hook's opinion may make the ruling stricter, or answer a question that no
-//! rule demanded; it never lifts a deny. Where no user can answer, a question is a denial.
+//! One entry point, [`decide`](decide()). Order of the checks: deny rules, reasons to ask, allow
+//! rules, then the mode. A hook can make the decision stricter, or answer a question that no rule
+//! requires; it never overrides a deny. If no user can answer, a question becomes a denial.
 //!
-//! Rules are read in two senses. Allow rules are read narrowly: what is not understood is not
-//! covered. Deny and ask rules are read widely: what might be meant is meant. So a mistake here
-//! costs a question, not a file.
+//! Rules are matched in two senses. Allow rules are matched narrowly: what is not understood is not
+//! covered. Deny and ask rules are matched widely: what might be meant is covered. So a mistake
+//! here costs a question, not a file.
 //!
-//! Pure: no files, no clock. Only this crate can make a [`PermissionGrant`].
+//! Pure: no file access, no clock. Only this crate can create a [`PermissionGrant`].
 #![warn(missing_docs)]
 
 mod address_class;

@@ -1,4 +1,4 @@
-//! What each mode allows when no rule speaks.
+//! What each mode allows when no rule matches.
 
 use windlass_vocabulary::{EffectClass, PermissionMode, ToolInspection};
 
@@ -7,8 +7,8 @@ use crate::file_system_view::{PathAccess, PathEntry};
 use crate::policy::Policy;
 use crate::workspace_roots::WorkspaceRoots;
 
-/// Reads inside the working directories in every mode; edits there in one. Commands are judged part
-/// by part elsewhere.
+/// Allows reading inside the working directories in every mode, and editing there in one. Commands
+/// are decided part by part elsewhere.
 pub(crate) fn mode_allows(
     policy: &Policy,
     roots: &WorkspaceRoots<'_>,
@@ -26,10 +26,11 @@ pub(crate) fn mode_allows(
                 && roots.is_inside(resolved)
                 && resolved.entry != PathEntry::Special
         }
-        // An agent does nothing by being asked: each of its own calls is judged like ours.
+        // An agent itself does nothing: each of its calls is decided like ours.
         CallSubjectKind::Name(_) | CallSubjectKind::Other if is_agent(&subject.tool) => true,
         CallSubjectKind::Name(_) => is_pure,
-        // A server's claim that its tool only reads is not enough, nor is a request to the network.
+        // A server's claim that its tool only reads is not sufficient, nor is a network request
+        // harmless.
         CallSubjectKind::Address(_) => false,
         CallSubjectKind::Other => is_pure && !is_foreign(&subject.tool),
     }
@@ -43,7 +44,7 @@ fn is_foreign(tool: &str) -> bool {
     tool.starts_with("mcp__") || matches!(tool, "WebFetch" | "WebSearch")
 }
 
-/// Does the call change nothing? Commands are judged by their text, not by the class the tool claims.
+/// Does the call change nothing? Commands are judged by their text, not by the tool's claim.
 pub(crate) fn is_pure(subject: &CallSubject, inspection: &ToolInspection) -> bool {
     match subject.command() {
         Some(command) => command.is_read_only(),

@@ -1,13 +1,13 @@
-//! Lexical path scopes: what a path means before any file is looked at.
+//! Lexical path patterns, matched without access to files.
 //!
-//! Nothing here follows a symbolic link; a `FileSystemView` knows where links lead.
+//! Follows no symlinks; a `FileSystemView` knows where they lead.
 
 use std::borrow::Cow;
 use std::path::{Component, Path, PathBuf};
 
 use crate::glob::{matches_name, widen_pattern};
 
-/// The absolute path meant, with `.` and `..` taken out by their spelling alone.
+/// The absolute path, with `.` and `..` removed lexically.
 #[must_use]
 pub fn normalize_path(base: &Path, path: &Path) -> PathBuf {
     let mut resolved = PathBuf::new();
@@ -23,25 +23,25 @@ pub fn normalize_path(base: &Path, path: &Path) -> PathBuf {
     resolved
 }
 
-/// Does the path lie in one of the directories, by its components?
+/// Is the path inside one of the directories, by components?
 #[must_use]
 pub fn is_inside(path: &Path, directories: &[String]) -> bool {
     directories.iter().any(|directory| path.starts_with(directory))
 }
 
-/// How a pattern is read: an allow in its narrowest sense, anything else in its widest.
+/// The sense of a match: narrow for an allow, wide for anything else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MatchSense {
     Narrow,
     Wide,
 }
 
-/// A path pattern of a rule.
+/// The path pattern of a rule.
 ///
-/// `//x` is absolute, `~/x` is under a home, `/x`, `./x` and `x/y` are under the working directory,
-/// and a bare name is meant at any depth. `*` stays within a name, `**` does not. In the wide sense
-/// letter case is ignored, a single name or a leading `**` is meant anywhere at all, and what is
-/// said of a directory is said of everything in it.
+/// `//x` is absolute, `~/x` is in the home directory, `/x`, `./x` and `x/y` are relative to the
+/// working directory, and a bare name matches at any depth. `*` stays within a name, `**` does not.
+/// In the wide sense case is ignored, a bare name or a leading `**` matches in any directory at
+/// all, and a directory includes everything in it.
 #[derive(Debug)]
 pub(crate) struct PathPattern<'p> {
     base: PatternBase,
@@ -57,7 +57,7 @@ enum PatternBase {
     Nowhere,
 }
 
-/// Do a part of a pattern and a name fit?
+/// Matches a part of a pattern with a name.
 type NameMatcher = fn(&str, &str) -> bool;
 
 impl<'p> PathPattern<'p> {
@@ -66,7 +66,8 @@ impl<'p> PathPattern<'p> {
         let (base, is_deep, rest) = if let Some(rest) = pattern.strip_prefix("//") {
             (PatternBase::Root, false, rest)
         } else if let Some(rest) = pattern.strip_prefix("~/") {
-            // Where home is was not said: for an allow nowhere, otherwise anywhere.
+            // The home directory is unknown: an allow then matches nothing, anything else matches
+            // everywhere.
             if is_wide {
                 (PatternBase::Root, true, rest)
             } else {
@@ -87,7 +88,7 @@ impl<'p> PathPattern<'p> {
             parts.push(Cow::Borrowed("**"));
         }
         for part in rest.split('/').filter(|part| !part.is_empty() && *part != ".") {
-            // Two in a row say no more than one.
+            // Two in a row are the same as one.
             if part != "**" || parts.last().is_none_or(|last| last != "**") {
                 parts.push(if is_wide { widen_pattern(part) } else { Cow::Borrowed(part) });
             }
@@ -95,7 +96,7 @@ impl<'p> PathPattern<'p> {
         Self { base, parts, is_directory: rest.ends_with('/'), sense }
     }
 
-    /// The same, kept for longer than the rule.
+    /// The same, independent of the rule's lifetime.
     pub(crate) fn into_owned(self) -> PathPattern<'static> {
         let parts = self.parts.into_iter().map(|part| Cow::Owned(part.into_owned())).collect();
         PathPattern { base: self.base, parts, is_directory: self.is_directory, sense: self.sense }
@@ -105,7 +106,7 @@ impl<'p> PathPattern<'p> {
         self.matches_with(path, cwd, matches_name)
     }
 
-    /// May it speak of a path that a pattern of the shell becomes?
+    /// May it match a path that a shell pattern expands to?
     pub(crate) fn may_match_glob(&self, glob: &ShellGlob, cwd: Option<&str>) -> bool {
         let above = match (&self.base, cwd) {
             (PatternBase::Root, _) => 1,
@@ -117,8 +118,8 @@ impl<'p> PathPattern<'p> {
         glob.names.get(above..).is_some_and(|names| self.matches_names(names, glob.name_matcher))
     }
 
-    /// Could a pattern with this text speak of one of these paths, given in small letters? Cheap,
-    /// and wrong only on the side of yes.
+    /// Could a pattern with this text match one of these lower-case paths? Cheap, and may be wrong
+    /// only by returning `true`.
     pub(crate) fn may_match_any(pattern: &str, paths: &[String]) -> bool {
         let Some(part) = pattern.rsplit('/').find(Self::is_literal) else { return true };
         let part = part.as_bytes();
@@ -127,7 +128,7 @@ impl<'p> PathPattern<'p> {
         })
     }
 
-    /// Does a part of a pattern stand for nothing but itself?
+    /// Is this part of a pattern literal?
     fn is_literal(part: &&str) -> bool {
         part.is_ascii() && !part.contains(['*', '?', '[']) && !matches!(*part, "" | "." | "~")
     }
@@ -147,11 +148,10 @@ impl<'p> PathPattern<'p> {
         self.matches_names(&names, fits)
     }
 
-    /// Follows all ways through the names at once, so that no pattern takes longer than its length
-    /// times theirs.
+    /// Tries all ways to match in parallel, so the time is at most the product of both lengths.
     fn matches_names(&self, names: &[String], fits: NameMatcher) -> bool {
         let is_wide = self.sense == MatchSense::Wide;
-        // Which numbers of names can be used up by the parts so far.
+        // Which numbers of names can be consumed by the parts so far.
         let mut reached = vec![false; names.len() + 1];
         if let Some(first) = reached.first_mut() {
             *first = true;
@@ -162,7 +162,7 @@ impl<'p> PathPattern<'p> {
             let first = reached.iter().position(|is_reached| *is_reached);
             let Some(first) = first else { return false };
             if part == "**" {
-                // `dir/**` is what lies in the directory; widely taken, the directory too.
+                // `dir/**` matches what is in the directory; in the wide sense also the directory.
                 let from = if at == last && !is_wide { first + 1 } else { first };
                 next.iter_mut().skip(from).for_each(|is_reached| *is_reached = true);
             } else {
@@ -170,7 +170,7 @@ impl<'p> PathPattern<'p> {
                     if reached.get(place) != Some(&true) {
                         continue;
                     }
-                    // With one of its options on, two stars of the shell stand for any depth.
+                    // With the `globstar` option, two stars match any depth.
                     if name == "**" {
                         return true;
                     }
@@ -181,7 +181,7 @@ impl<'p> PathPattern<'p> {
             }
             reached = next;
         }
-        // What is said of a directory is said of everything in it, when widely taken.
+        // In the wide sense, a directory includes everything in it.
         let is_end = |end: usize| match (is_wide, self.is_directory) {
             (true, _) => true,
             (false, true) => end < names.len(),
@@ -191,17 +191,17 @@ impl<'p> PathPattern<'p> {
     }
 }
 
-/// A path with patterns of the shell in it, taken apart once for many rules.
+/// A path with shell patterns, split once for many rules.
 #[derive(Debug)]
 pub(crate) struct ShellGlob {
     path: PathBuf,
-    /// The root and every name below it, widened.
+    /// The root and all names below it, widened.
     names: Vec<String>,
     name_matcher: NameMatcher,
 }
 
 impl ShellGlob {
-    /// `fits` says what the shell's stars stand for.
+    /// `name_matcher` decides what the shell's stars match.
     pub(crate) fn new(path: &Path, name_matcher: NameMatcher) -> Self {
         let name = |component: Component<'_>| {
             widen_pattern(&component.as_os_str().to_string_lossy()).into_owned()
@@ -213,7 +213,7 @@ impl ShellGlob {
         }
     }
 
-    /// Could a pattern with this text speak of it? Cheap, and wrong only on the side of yes.
+    /// Could a pattern with this text match it? Cheap, and may be wrong only by returning `true`.
     pub(crate) fn may_match_pattern(&self, pattern: &str) -> bool {
         let is_deep = self.names.iter().any(|name| name == "**");
         let mut literals = pattern.split('/').filter(PathPattern::is_literal);
@@ -221,7 +221,7 @@ impl ShellGlob {
     }
 }
 
-/// Could the shell's pattern become this name? Its ends tell most of them apart.
+/// Could the shell's pattern expand to this name? Comparing the ends rules out most names.
 fn may_become_name(glob: &str, name: &str) -> bool {
     fn is_wild(byte: u8) -> bool {
         matches!(byte, b'*' | b'?')

@@ -1,14 +1,14 @@
-//! Proof that a call was allowed.
+//! The proof that a call was allowed.
 //!
-//! [`PermissionGrant`] has a private field, no `Clone` and no `Deserialize`: it comes from `decide`
-//! or from answering a [`PendingPermissionQuestion`] that was really asked, and from nowhere else. Tools take one,
-//! so a replayed session cannot start a tool by accident.
+//! [`PermissionGrant`] has a private field, no `Clone` and no `Deserialize`: it only comes from
+//! `decide`, or from answering a [`PendingPermissionQuestion`] that was really asked. Tools require
+//! one, so a replayed session cannot start a tool by accident.
 
 use windlass_vocabulary::{Json, PermissionQuestion, ToolCall};
 
 use crate::confinement::Confinement;
 
-/// Proof that the value inside may be acted on.
+/// The proof that the value inside may be used.
 #[derive(Debug, PartialEq, Eq)]
 pub struct PermissionGrant<T> {
     inner: T,
@@ -25,29 +25,29 @@ impl<T> PermissionGrant<T> {
         Self { held_words, ..self }
     }
 
-    /// Where programs begin in a command line that nothing holds as a whole, which must each be held to
-    /// reading: a rule lets another part of the line run.
+    /// Offsets of programs in a command line that must each be confined to reading, because a rule
+    /// permits another part of the line to run freely.
     pub fn held_words(&self) -> &[usize] {
         &self.held_words
     }
 
-    /// What it must be held to while it is acted on.
+    /// The required confinement.
     pub fn confinement(&self) -> Confinement {
         self.confinement
     }
 
-    /// What was granted.
+    /// The granted value.
     pub fn get(&self) -> &T {
         &self.inner
     }
 
-    /// Gives the proof up.
+    /// Consumes the proof.
     pub fn into_inner(self) -> T {
         self.inner
     }
 }
 
-/// A question that was asked and waits for its answer.
+/// A question that waits for its answer.
 #[derive(Debug, PartialEq, Eq)]
 pub struct PendingPermissionQuestion {
     view: PermissionQuestion,
@@ -58,22 +58,22 @@ impl PendingPermissionQuestion {
         Self { view: PermissionQuestion { call, why, suggestions, agent: None } }
     }
 
-    /// The question as shown to the user.
+    /// The question for the user.
     pub fn view(&self) -> &PermissionQuestion {
         &self.view
     }
 
-    /// The answer was yes, to exactly this call.
+    /// The user allowed exactly this call.
     pub fn allow(self) -> PermissionGrant<ToolCall> {
         PermissionGrant::new(self.view.call, Confinement::Unconfined)
     }
 
-    /// The answer was yes with another input. The caller must have it judged again.
+    /// The user allowed another input. The caller must have it decided again.
     pub fn into_call_with_input(self, input: Json) -> ToolCall {
         ToolCall { input, ..self.view.call }
     }
 
-    /// The answer was no.
+    /// The user denied the call.
     pub fn into_call(self) -> ToolCall {
         self.view.call
     }

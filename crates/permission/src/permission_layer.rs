@@ -1,9 +1,9 @@
-//! Settings layers in, one set of rules out.
+//! Merges the permission settings of several layers.
 //!
-//! Lists of all layers count together; for a single value the highest layer wins. A deny rule never
-//! vanishes: a layer that cannot be read makes everything ask until it is mended, and a deny or ask
-//! rule that cannot be read makes its tool ask. Before a project is trusted it may forbid, not
-//! grant. Which files there are, and whether they are trusted, the caller knows.
+//! Lists of all layers are combined; of single values the highest layer's is used. A deny rule is
+//! never lost: an unreadable layer makes everything ask until it is repaired, and an unreadable
+//! deny or ask rule makes its tool ask. An untrusted project can restrict but not grant. The caller
+//! finds the files and decides on trust.
 
 use std::fmt;
 use std::path::Path;
@@ -14,57 +14,57 @@ use windlass_vocabulary::PermissionMode;
 use crate::policy_check::NO_AUTO_MODE;
 use crate::rule::{Rule, Rules};
 
-/// Where settings come from, lowest first.
+/// The source of settings, lowest precedence first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SettingsSource {
-    /// The user's own.
+    /// The user's settings.
     User,
-    /// The project's, shared.
+    /// The project's shared settings.
     Project,
-    /// The project's, this machine's alone.
+    /// The project's local settings on this machine.
     Local,
     /// The command line.
     Flag,
-    /// The administrator of the machine.
+    /// The administrator's settings.
     Managed,
 }
 
 /// One layer.
 #[derive(Clone, Debug)]
 pub struct PermissionLayer<'a> {
-    /// Where it comes from.
+    /// The source of the layer.
     pub source: SettingsSource,
-    /// What to call it when something is wrong with it.
+    /// The name for problem reports.
     pub name: &'a str,
-    /// The settings as JSON text.
+    /// The settings as JSON.
     pub text: &'a str,
-    /// What `/x` in its path rules is relative to; absolute.
+    /// The root of path rules that start with `/`; absolute.
     pub root: &'a Path,
-    /// May it grant anything? False for a project before it is trusted.
+    /// Whether it can grant anything. False for an untrusted project.
     pub is_trusted: bool,
 }
 
-/// Something in a layer that could not be used.
+/// A problem in a layer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PermissionProblem {
     /// The layer.
     pub layer: String,
-    /// Where in it, as a JSON pointer; empty for all of it.
+    /// The position as a JSON pointer; empty for the whole layer.
     pub pointer: String,
     /// What is wrong, and what happens because of it.
     pub what: String,
-    /// What comes of it.
+    /// The consequence.
     pub kind: PermissionProblemKind,
 }
 
-/// What comes of a problem.
+/// The consequence of a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PermissionProblemKind {
     /// Everything asks.
     Everything,
-    /// An entry is left out, or its tool asks.
+    /// An entry is ignored, or its tool asks.
     Entry,
-    /// It is left out until the layer is trusted.
+    /// It is ignored until the layer is trusted.
     Untrusted,
 }
 
@@ -74,22 +74,22 @@ impl fmt::Display for PermissionProblem {
     }
 }
 
-/// All layers together.
+/// All layers merged.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MergedPermissions {
     /// The rules.
     pub rules: Rules,
-    /// The mode to start in, if any layer says.
+    /// The initial mode, if a layer sets it.
     pub mode: Option<PermissionMode>,
-    /// More working directories, as written.
+    /// Additional working directories, as written.
     pub directories: Vec<String>,
-    /// `bypassPermissions` mode is switched off.
+    /// `bypassPermissions` mode is disabled.
     pub forbids_bypass: bool,
-    /// What could not be used.
+    /// Problems found in the layers.
     pub problems: Vec<PermissionProblem>,
 }
 
-/// Puts layers together, in any order. `home` is where `~` is.
+/// Merges layers, in any order. `home` is the directory for `~`.
 #[must_use]
 pub fn merge_permission_layers(
     layers: &[PermissionLayer<'_>],
@@ -218,7 +218,7 @@ impl PermissionLayerReader<'_, '_> {
         rules
     }
 
-    /// Path rules mean what they say from where they were written.
+    /// Makes a path rule absolute, relative to its layer.
     fn resolve_rule_path(&self, rule: Rule) -> Rule {
         let rule = match self.home {
             Some(home) => rule.with_home(home),
@@ -274,7 +274,7 @@ impl PermissionLayerReader<'_, '_> {
         });
     }
 
-    /// Its deny rules cannot be known, so nothing may pass them by.
+    /// Its deny rules are unknown, so every call must ask.
     fn ask_everything(&mut self, pointer: &str, what: &str) {
         let what = format!("{what}; until it is fixed, everything asks");
         self.push_problem(pointer, &what, PermissionProblemKind::Everything);

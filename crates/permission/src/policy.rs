@@ -1,4 +1,4 @@
-//! Everything a ruling rests on besides the call itself.
+//! The input of a decision, besides the call itself.
 
 use serde::{Deserialize, Serialize};
 use windlass_vocabulary::PermissionMode;
@@ -6,16 +6,16 @@ use windlass_vocabulary::PermissionMode;
 use crate::confinement::CellSupport;
 use crate::rule::Rules;
 
-/// The policy in force. Part of the context a tool result may update.
+/// The current policy. Tool results may update it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Policy {
-    /// What happens when no rule speaks.
+    /// The mode, for calls that no rule matches.
     pub mode: PermissionMode,
-    /// The rules, all layers together.
+    /// The rules of all layers.
     pub rules: Rules,
-    /// Working directories, absolute, without a slash at the end; the first is where we are.
+    /// Working directories, absolute, without a trailing slash; the first is the main one.
     pub directories: Vec<String>,
-    /// Where the shell stands, when it has moved away from the first of them; absolute.
+    /// The shell's directory, if it is not the first one; absolute.
     #[serde(default)]
     pub standing: Option<String>,
     /// Can a user answer a question?
@@ -23,18 +23,18 @@ pub struct Policy {
     /// How shell commands are sandboxed, if they are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held: Option<SandboxPolicy>,
-    /// Are commands that run unasked held by the kernel?
+    /// Are commands confined that run without a question?
     #[serde(default, skip_serializing_if = "CellSupport::is_unknown")]
     pub cell: CellSupport,
 }
 
 impl Policy {
-    /// What relative rules are relative to, wherever the shell has gone.
+    /// The root of relative rules, independent of the shell's directory.
     pub(crate) fn root(&self) -> Option<&str> {
         self.directories.first().map(String::as_str)
     }
 
-    /// Where the shell stands.
+    /// The shell's directory.
     pub(crate) fn cwd(&self) -> Option<&str> {
         self.standing.as_ref().or(self.directories.first()).map(String::as_str)
     }
@@ -43,10 +43,10 @@ impl Policy {
 /// How shell commands are sandboxed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SandboxPolicy {
-    /// Sandboxed commands run without a question, unless a rule or their effect demands one.
+    /// Sandboxed commands run without a question, unless a rule or their effect requires one.
     pub runs_unasked: bool,
-    /// A call may ask to run outside.
+    /// A call may request to run outside.
     pub may_be_left: bool,
-    /// Commands that the user excludes from the sandbox: `docker`, `git push:*`.
+    /// Commands that the user excluded from the sandbox: `docker`, `git push:*`.
     pub outside: Vec<String>,
 }

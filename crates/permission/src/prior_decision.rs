@@ -1,6 +1,6 @@
-//! What was decided about a call before the rules are consulted.
+//! Decisions made before the rules are checked.
 
-/// What a hook or the user decided before the rules were consulted.
+/// What a hook or the user decided before the rules are checked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum PriorDecision {
     /// Nothing.
@@ -8,9 +8,9 @@ pub enum PriorDecision {
     None,
     /// Run it without a question.
     Allow,
-    /// Ask, whatever the rules say.
+    /// Ask, even if the rules allow it.
     Ask(String),
-    /// The user, not a hook, said yes to the call with this input. There is no second question;
-    /// what is forbidden stays forbidden.
+    /// The user, not a hook, approved the call with this input. It is not asked again; denials
+    /// still apply.
     Answered,
 }

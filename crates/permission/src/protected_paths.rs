@@ -1,6 +1,7 @@
-//! Places whose files run or configure something later: writing there asks, whatever the rules.
+//! Paths whose files later run or configure something: writing them always asks, whatever the
+//! rules.
 //!
-//! By name alone, so files that do not exist yet are covered too. Reading is not concerned.
+//! Compares names only, so that files that do not exist yet are covered. Reading is not affected.
 
 use std::path::{Component, Path};
 
@@ -35,7 +36,7 @@ pub(crate) fn find_protected_name_in_word(word: &str) -> Option<&'static str> {
     find_protected_name(Path::new(value)).or_else(|| find_protected_name(Path::new(word)))
 }
 
-/// Directories below `.config` whose files start something, and how they are told.
+/// Directories below `.config` whose files start programs, with their names for messages.
 const PROTECTED_CONFIG: &[(&str, &str)] = &[
     ("git", ".config/git"),
     ("fish", ".config/fish"),
@@ -47,7 +48,7 @@ const PROTECTED_CONFIG: &[(&str, &str)] = &[
     ("tmux", ".config/tmux"),
 ];
 
-/// Directories, wherever they are: everything in them is protected.
+/// These directories at any depth, with everything in them.
 pub const PROTECTED_DIRECTORIES: &[&str] = &[
     ".git",
     ".vscode",
@@ -69,7 +70,7 @@ pub const PROTECTED_DIRECTORIES: &[&str] = &[
     ".emacs.d",
 ];
 
-/// Files, wherever they are.
+/// These files at any depth.
 pub const PROTECTED_FILES: &[&str] = &[
     ".gitconfig",
     ".gitmodules",

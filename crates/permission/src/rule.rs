@@ -1,4 +1,4 @@
-//! The rule grammar: `Tool` or `Tool(text)`. When a rule speaks of a call is said elsewhere.
+//! The rule grammar: `Tool` or `Tool(text)`. Matching is in `rule_match`.
 
 use std::fmt;
 use std::path::Path;
@@ -10,13 +10,13 @@ use crate::path_pattern::{MatchSense, PathPattern};
 /// One rule.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rule {
-    /// The tool it speaks of.
+    /// The tool it is for.
     pub tool: String,
-    /// What of the tool's input it speaks of; `None` means all of it.
+    /// What it matches in the tool's input; `None` means everything.
     pub content: Option<String>,
 }
 
-/// The rules in force, by what they do.
+/// The rules by their effect.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rules {
     /// These run without a question.
@@ -27,7 +27,7 @@ pub struct Rules {
     pub deny: Vec<Rule>,
 }
 
-/// Paths that may not be read, for tools that walk directories and meet files that no call named.
+/// Paths that must not be read, for tools that walk directories and find files that no call named.
 #[derive(Debug, Default)]
 pub struct HiddenPaths {
     patterns: Vec<PathPattern<'static>>,
@@ -50,20 +50,20 @@ impl Rules {
 }
 
 impl HiddenPaths {
-    /// Does no rule hide anything?
+    /// Is nothing hidden?
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.patterns.is_empty()
     }
 
-    /// May this absolute path not be read?
+    /// Must this absolute path not be read?
     #[must_use]
     pub fn covers(&self, path: &Path) -> bool {
         self.patterns.iter().any(|pattern| pattern.matches(path, self.cwd.as_deref()))
     }
 }
 
-/// A rule that cannot be read.
+/// A malformed rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuleError {
     /// The text.
@@ -90,7 +90,7 @@ impl fmt::Display for Rule {
 }
 
 impl Rule {
-    /// Reads one rule.
+    /// Parses a rule.
     pub fn parse(text: &str) -> Result<Self, RuleError> {
         let text = text.trim();
         let fail = |problem| Err(RuleError { rule: text.to_owned(), problem });
@@ -111,7 +111,7 @@ impl Rule {
         Ok(Self { tool: tool.to_owned(), content: content.map(str::to_owned) })
     }
 
-    /// The rule with `~/` replaced by a home directory, which only the caller knows.
+    /// The rule with `~/` replaced by the home directory.
     #[must_use]
     pub fn with_home(self, home: &str) -> Self {
         let below = |content: &str| -> Option<String> {
@@ -126,7 +126,7 @@ impl Rule {
         Self { content, ..self }
     }
 
-    /// Why this rule would never allow anything, to warn its author.
+    /// Why this rule can never allow anything, as a warning for its author.
     #[must_use]
     pub fn explain_idle_allow(&self) -> Option<&'static str> {
         let (before_star, _) = self.tool.split_once('*').unwrap_or((&self.tool, ""));
@@ -158,7 +158,8 @@ impl Rule {
     }
 }
 
-/// A line of several commands, with room for more words. Without a star it is compared as a whole.
+/// A line of several commands with a wildcard for more words. Without a star it is compared as a
+/// whole.
 fn is_idle_command(content: &str) -> bool {
     let has_operator =
         [" && ", " || ", "; ", " | "].iter().any(|operator| content.contains(operator));

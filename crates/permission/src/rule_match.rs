@@ -1,7 +1,7 @@
-//! When a rule speaks of a call.
+//! Matches rules with calls.
 //!
-//! As an allow it must cover the whole call, and everything must be understood. As a deny or an ask
-//! it speaks as soon as it might mean any part of the call.
+//! An allow rule must cover the whole call, and everything must be understood. A deny or ask rule
+//! matches as soon as any part of the call might be meant.
 
 use serde_json::Value;
 
@@ -16,19 +16,19 @@ use crate::shell_command::{
 };
 use crate::workspace_roots::WorkspaceRoots;
 
-/// What a rule does when it speaks of a call.
+/// The effect of a rule when it matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RestrictionKind {
     Deny,
     Ask,
 }
 
-/// That a rule speaks of a call, for certain or perhaps, and of what in it.
+/// A certain or possible match, with the matched part.
 #[derive(Debug)]
 pub(crate) struct RuleMatch {
     pub(crate) certainty: MatchCertainty,
     pub(crate) what: String,
-    /// The part of a command it speaks of; `None` means all.
+    /// The matched part of a command; `None` means all.
     pub(crate) part: Option<usize>,
 }
 
@@ -39,8 +39,8 @@ impl RuleMatch {
 }
 
 impl Rule {
-    /// May the whole call run under this rule, as an allow rule? Everything must be understood and
-    /// covered. Commands with several parts may be covered by several rules; see `cover_part`.
+    /// Does this allow rule cover the whole call? Everything must be understood and covered. The
+    /// parts of a command may be covered by several rules; see `cover_part`.
     pub(crate) fn allows(&self, subject: &CallSubject, cwd: Option<&str>) -> bool {
         if self.explain_idle_allow().is_some()
             || !self.names_tool(&subject.tool, MatchSense::Narrow)
@@ -59,7 +59,7 @@ impl Rule {
         }
     }
 
-    /// Does this rule cover this part of a command, as an allow rule? Redirects are judged apart.
+    /// Does this allow rule cover this part of a command? Redirects are decided separately.
     pub(crate) fn cover_part(
         &self,
         part: &SimpleCommand,
@@ -73,15 +73,15 @@ impl Rule {
         CommandPattern::new(content).cover(part, &leads_out)
     }
 
-    /// May this path be touched under this rule, by whichever tool? Both readings must fit.
+    /// May any tool access this path under this rule? Both readings must match.
     pub(crate) fn allows_path(&self, resolved: &ResolvedPath, cwd: Option<&str>) -> bool {
         let Some(content) = self.content.as_deref() else { return true };
         let pattern = PathPattern::new(content, MatchSense::Narrow);
         !resolved.is_unresolvable && resolved.both_paths().all(|path| pattern.matches(path, cwd))
     }
 
-    /// Does the rule speak of any part of the call, as a deny or an ask rule? What is not
-    /// understood counts.
+    /// Does this deny or ask rule match any part of the call? What is not understood counts as a
+    /// match.
     pub(crate) fn match_call(
         &self,
         subject: &CallSubject,
@@ -126,7 +126,7 @@ impl Rule {
         }
     }
 
-    /// Files that a command reads by a program known for it, or writes.
+    /// Matches files that a command writes, or reads with a known program.
     fn match_files(
         &self,
         command: &ParsedCommandLine,
@@ -165,7 +165,7 @@ impl Rule {
         perhaps
     }
 
-    /// Is this the tool the rule names? A rule for a family speaks of its members.
+    /// Is this the tool the rule names? A rule for a family matches its members.
     fn names_tool(&self, tool: &str, sense: MatchSense) -> bool {
         let own = self.tool.as_str();
         let family = match own {
@@ -175,7 +175,7 @@ impl Rule {
             "Agent" => tool == "Task",
             _ => false,
         };
-        // A server may be named `github__evil`: as an allow, a rule for `github` covers no tool whose
+        // A server may be named `github__evil`: an allow rule for `github` covers no tool whose
         // name could be split that way.
         let is_one_name = |rest: &str| sense == MatchSense::Wide || !rest.contains("__");
         let is_server = own.starts_with("mcp__")
@@ -223,7 +223,7 @@ fn match_command_line(
     perhaps
 }
 
-/// `field:value`: one scalar of the input.
+/// `field:value`: matches one scalar of the input.
 fn matches_field(content: &str, subject: &CallSubject) -> bool {
     let Some((field, wanted)) = content.split_once(':') else { return false };
     let primary = ["command", "file_path", "notebook_path", "path", "pattern", "content", "url"];

@@ -1,10 +1,10 @@
-//! How much an allow rule opens, where that is more than its text shows.
+//! Warns about allow rules that permit more than their text suggests.
 
 use crate::rule::Rule;
 use crate::shell_command::{is_interpreter, is_runner};
 
 impl Rule {
-    /// What this rule opens as an allow rule, when a reader may not expect it.
+    /// What this allow rule permits, if a reader may not expect it.
     #[must_use]
     pub fn describe_width(&self) -> Option<&'static str> {
         if self.tool != "Bash" {

@@ -1,7 +1,7 @@
-//! Whether a command runs inside the sandbox, as far as a decision rests on it.
+//! Whether a command runs inside of the sandbox, as far as decisions depend on it.
 //!
 //! A request to run outside asks the user in every mode; a sandboxed command may run without a
-//! question. How commands are sandboxed is decided elsewhere.
+//! question. The sandbox itself is set up elsewhere.
 
 use serde_json::Value;
 
@@ -13,14 +13,14 @@ use crate::shell_command::{CommandPattern, ScriptContext, parse_script};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SandboxEscape {
-    /// It is not a command, or none are held.
+    /// It is not a command, or there is no sandbox.
     NotApplicable,
     Sandboxed,
-    /// The user lets it run outside.
+    /// The user excluded it from the sandbox.
     Excluded,
-    /// It asks to, and may ask.
+    /// It requests to run outside, which is permitted.
     Requested,
-    /// It asks to, and may not.
+    /// It requests to run outside, which is not permitted.
     Refused,
 }
 
@@ -38,7 +38,7 @@ pub(crate) fn classify_sandbox_escape(policy: &Policy, subject: &CallSubject) ->
     }
 }
 
-/// Whatever the tool might take for a yes is one.
+/// Counts every value that the tool might accept as true.
 fn asks_to_run_outside(subject: &CallSubject) -> bool {
     match subject.fields.get("dangerouslyDisableSandbox") {
         None | Some(Value::Null | Value::Bool(false)) => false,
@@ -47,17 +47,17 @@ fn asks_to_run_outside(subject: &CallSubject) -> bool {
     }
 }
 
-/// Why a command asks that would run unasked in a cell.
+/// The reason to ask about a command that would run without a question in a cell.
 pub(crate) const LEAVES_CELL: &str =
     "It asks to run outside the cell that holds commands nobody is asked about.";
 
-/// Does a command that would be held in a cell ask to run outside it? Without a cell there is
-/// nothing to leave.
+/// Does a command that would run in a cell request to run outside? Without a cell there is nothing
+/// to leave.
 pub(crate) fn asks_to_leave_cell(policy: &Policy, subject: &CallSubject) -> bool {
     policy.held.is_none() && policy.cell == CellSupport::Available && asks_to_run_outside(subject)
 }
 
-/// Does a line run outside by the user's wish? Only when all of it does.
+/// Is a line excluded from the sandbox? Only if all of its commands are.
 #[must_use]
 pub fn is_excluded_from_sandbox(outside: &[String], command: &str) -> bool {
     if outside.is_empty() {

@@ -1,12 +1,13 @@
-//! What people see: letters that hide, turn around or steer a terminal are made visible or removed.
+//! Makes text safe to show: characters that are invisible, change the writing direction or control
+//! a terminal are escaped or removed.
 //!
-//! Two doors. [`escape_invisible`] is for approvals: everything stays, and what cannot be seen is spelled
-//! out, so that what is shown is what runs. [`strip_control`] is for what a model or a tool prints: what
-//! would steer the terminal goes, the text stays. Nothing here knows about colours of our own.
+//! There are two functions. [`escape_invisible`] is for approvals: it keeps everything and escapes
+//! invisible characters, so that the user sees what runs. [`strip_control`] is for output of a
+//! model or tool: it removes terminal controls and keeps the text. Colors are added elsewhere.
 
 use std::fmt::Write as _;
 
-/// The text with every letter that cannot be seen spelled out. Line ends and tabs are kept.
+/// Escapes invisible characters. Line ends and tabs are kept.
 #[must_use]
 pub fn escape_invisible(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
@@ -28,7 +29,7 @@ pub fn escape_invisible(text: &str) -> String {
     shown
 }
 
-/// The text without anything that would steer a terminal or mislead a reader.
+/// Removes whatever controls a terminal or misleads a reader.
 #[must_use]
 pub fn strip_control(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
@@ -36,7 +37,7 @@ pub fn strip_control(text: &str) -> String {
     while let Some(c) = letters.next() {
         match c {
             '\n' | '\t' => kept.push(c),
-            // A line end of another system is a line end; alone it would overwrite the line.
+            // CR LF is a line ending; a lone CR would overwrite the line.
             '\r' if letters.peek() == Some(&'\n') => {}
             '\r' => kept.push('\n'),
             '\u{1b}' => skip_escape(&mut letters),
@@ -68,14 +69,14 @@ fn skip_escape(letters: &mut PeekableChars<'_>) {
     }
 }
 
-/// Parameters, then one letter.
+/// Parameters, then one final letter.
 fn skip_control_sequence(letters: &mut PeekableChars<'_>) {
     while letters.next_if(|c| matches!(c, ' '..='?')).is_some() {}
     let _ = letters.next_if(|c| matches!(c, '@'..='~'));
 }
 
-/// Text for the terminal itself, up to its end. An unclosed one ends with the line: nothing that
-/// people should see may vanish in it.
+/// A control string, up to its terminator. An unterminated one ends with the line, so that no
+/// visible text is lost.
 fn skip_string(letters: &mut PeekableChars<'_>) {
     while let Some(c) = letters.next_if(|c| *c != '\n') {
         match c {
@@ -89,7 +90,7 @@ fn skip_string(letters: &mut PeekableChars<'_>) {
     }
 }
 
-/// Letters that take no place, turn the direction of writing, or look like nothing.
+/// Characters that have no width, change the writing direction, or look empty.
 #[must_use]
 pub fn is_invisible_char(c: char) -> bool {
     matches!(

@@ -1,6 +1,6 @@
-//! Rules that would allow a call and calls like it.
+//! Suggests rules that would allow a call and similar ones.
 //!
-//! Suggested only when adding them really allows this call; a test holds that.
+//! A rule is suggested only if it really allows this call; a test verifies that.
 
 use std::path::Path;
 
@@ -20,7 +20,7 @@ const TEXT_CHARS_MAX: usize = 300;
 /// A line with more parts that need a rule gets one for its whole text.
 const RULES_MAX: usize = 5;
 
-/// The rules; together they allow the call. Asked only when nothing but a rule is missing.
+/// Rules that together allow the call. Called only if a rule is all that is missing.
 pub(crate) fn suggest_rules(
     policy: &Policy,
     roots: &WorkspaceRoots<'_>,
@@ -45,14 +45,14 @@ fn allows_call(text: &str, policy: &Policy, subject: &CallSubject) -> bool {
     Rule::parse(text).is_ok_and(|rule| rule.allows(subject, policy.root()))
 }
 
-/// One rule for each part that needs one, or one for the whole line where parts are not enough.
+/// One rule per part that needs one, or one for the whole line if that does not work.
 fn suggest_command_rules(
     policy: &Policy,
     roots: &WorkspaceRoots<'_>,
     subject: &CallSubject,
     command: &ParsedCommandLine,
 ) -> Vec<String> {
-    // A line that is not understood, or that runs hidden commands, asks each time.
+    // A line that is not understood, or that runs hidden commands, must ask each time.
     if !command.script.is_understood() || command.own_parts().any(runs_anything) {
         return Vec::new();
     }
@@ -71,8 +71,8 @@ fn suggest_command_rules(
         .collect()
 }
 
-/// A part that runs what it is given: a shell, a wrapper, an interpreter. Yes for ever to one of
-/// these is yes to everything.
+/// A part that runs its arguments: a shell, a wrapper, an interpreter. A permanent rule for one of
+/// these would allow everything.
 fn runs_anything(part: &SimpleCommand) -> bool {
     let words = strip_wrappers(&part.words).unwrap_or(&part.words);
     let first = words.first().map(|word| word.text.as_str()).unwrap_or_default();
@@ -116,7 +116,7 @@ fn suggest_part_rule(part: &SimpleCommand, roots: &WorkspaceRoots<'_>) -> Option
         return build_exact_rule(&part.text);
     }
     let named = if sub.is_some() { 2 } else { 1 };
-    // A script is named as well: what else it may run is its own affair.
+    // Includes the script's name; what the script runs cannot be known.
     let script = words.get(2).and_then(ShellWord::as_certain);
     let runs_script = matches!(sub, Some("run" | "run-script"));
     let script = script.filter(|word| runs_script && is_simple(word) && !word.starts_with('-'));
@@ -135,7 +135,7 @@ fn build_exact_rule(text: &str) -> Option<String> {
     is_short.then(|| format!("Bash({text})"))
 }
 
-/// What takes away or opens up whatever it is given is allowed as it stands, never as a kind.
+/// Programs that delete or expose their arguments are allowed only with these arguments.
 const DESTROYERS: &[&str] = &[
     "rm",
     "rmdir",
@@ -232,7 +232,7 @@ const WITH_SUB_COMMANDS: &[&str] = &[
     "az",
 ];
 
-/// Everything in the directory of the file; of the root and of a home only the file.
+/// Suggests the file's directory; for the root or a home only the file.
 fn suggest_path_rule(
     policy: &Policy,
     roots: &WorkspaceRoots<'_>,

@@ -1,4 +1,4 @@
-//! Where words of a command lead: inside the working directories, or out.
+//! Checks whether words of a command lead out of the working directories.
 
 use std::path::{Path, PathBuf};
 
@@ -27,7 +27,7 @@ impl<'a> WorkspaceRoots<'a> {
         Self { file_system, spelled, real }
     }
 
-    /// Does it lie inside, by its spelling and where it really leads?
+    /// Is it inside, both as spelled and as resolved?
     pub(crate) fn is_inside(&self, resolved: &ResolvedPath) -> bool {
         let spelled = self.spelled.iter().chain(&self.real);
         let is_below = |path: &Path, mut roots: std::slice::Iter<'_, PathBuf>| {
@@ -37,7 +37,7 @@ impl<'a> WorkspaceRoots<'a> {
         !resolved.is_unresolvable && is_spelled && is_below(&resolved.real, self.real.iter())
     }
 
-    /// The paths a text may mean, from each place it may be read at. `None` when that is not known.
+    /// The paths a text may mean, from each possible directory. `None` if unknown.
     pub(crate) fn resolve_text(
         &self,
         text: &str,
@@ -55,7 +55,7 @@ impl<'a> WorkspaceRoots<'a> {
     }
 }
 
-/// Devices that keep nothing and give nothing away.
+/// Devices that store nothing and reveal nothing.
 pub(crate) fn is_harmless_device(path: &Path) -> bool {
     let names = ["/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/zero"];
     let descriptor = path.to_str().and_then(|path| path.strip_prefix("/dev/fd/"));

@@ -1,5 +1,5 @@
-//! Agent definitions in files. Where two have one name, the one nearest to the working directory
-//! counts; the user's own come last.
+//! Loads agent definitions from files. Of several with the same name, the one nearest to the
+//! working directory is used; the user's own come last.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ use windlass_host::user_directories;
 use windlass_provider::config::Config;
 use windlass_provider::model_choice;
 
-/// Reads them. What cannot be used is left out and noted.
+/// Loads the definitions. Unusable ones are skipped and reported.
 pub fn load_agent_definitions(
     cwd: &Path,
     config: &Config,
@@ -91,7 +91,7 @@ fn list_agent_folders(
         plugin.component_folders("agents", "agents").into_iter().map(|folder| AgentFolder {
             folder,
             plugin: Some(plugin.name.clone()),
-            // A plugin's hooks stand in a file of their own.
+            // The hooks of a plugin are in a separate file.
             may_hook: false,
         })
     });
@@ -142,12 +142,12 @@ pub fn parse_isolation(word: Option<&str>) -> Result<AgentIsolation, String> {
     }
 }
 
-/// A tool may be written with what it may be used for; rules decide that, not this list.
+/// A tool may have a pattern of permitted uses; the permission rules decide on that, not this list.
 fn parse_tool_name(tool: &str) -> ToolName {
     ToolName::from(tool.split('(').next().unwrap_or(tool).trim())
 }
 
-/// The name a model has at its provider.
+/// The provider's name of a model.
 pub fn resolve_agent_model(name: &str, config: &Config, lookup: &impl EnvLookup) -> ModelName {
     let chosen = model_choice::choose_model(name, config, lookup);
     chosen.map_or_else(|_| ModelName::from(name), |chosen| ModelName::from(chosen.name.as_str()))

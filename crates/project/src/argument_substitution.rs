@@ -1,11 +1,11 @@
-//! Fills the placeholders of a custom command with its arguments. Pure. What is filled in is not
-//! parsed again, so arguments cannot bring placeholders, snippets or mentions of their own.
+//! Replaces the placeholders of a custom command by its arguments. Pure. The result is not parsed
+//! again, so arguments cannot add placeholders, snippets or mentions.
 
 use std::collections::BTreeMap;
 
 use windlass_vocabulary::ModelName;
 
-/// What custom commands may name besides their arguments.
+/// Variables of custom commands, other than their arguments.
 #[derive(Clone, Debug, Default)]
 pub struct ExpansionVariables {
     pub session_id: String,
@@ -14,7 +14,7 @@ pub struct ExpansionVariables {
 }
 
 impl ExpansionVariables {
-    /// The name a model has at its provider.
+    /// The provider's name of a model.
     pub fn resolve_model(&self, name: &str) -> ModelName {
         let full = self.model_aliases.get(name).map_or(name, String::as_str);
         ModelName::from(full.split_once('/').map_or(full, |(_, rest)| rest))
@@ -25,7 +25,7 @@ impl ExpansionVariables {
 pub struct ArgumentSubstitution<'a> {
     arguments_text: &'a str,
     arguments: Vec<String>,
-    /// Names of the parts, in order.
+    /// Names of the arguments, in order.
     argument_names: &'a [String],
     variables: &'a ExpansionVariables,
     folder: &'a str,
@@ -33,7 +33,7 @@ pub struct ArgumentSubstitution<'a> {
 
 struct Placeholder {
     value: String,
-    /// Bytes of its name, with the dollar sign.
+    /// The length of its name, with the dollar sign.
     length: usize,
     is_argument: bool,
 }
@@ -54,7 +54,7 @@ impl<'a> ArgumentSubstitution<'a> {
         }
     }
 
-    /// The text with its placeholders filled, and whether one of them was for arguments.
+    /// The text with replaced placeholders, and whether one of them was for arguments.
     pub fn substitute(&self, text: &str) -> (String, bool) {
         let mut filled = String::with_capacity(text.len());
         let mut used = false;
@@ -122,7 +122,7 @@ impl<'a> ArgumentSubstitution<'a> {
     }
 }
 
-/// Cuts words as a shell does: at blanks outside quotes.
+/// Splits words like a shell: at blanks outside of quotes.
 pub fn split_arguments(words: &str) -> Vec<String> {
     let mut parts = Vec::new();
     let mut part = None::<String>;

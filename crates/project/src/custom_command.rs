@@ -1,5 +1,5 @@
-//! Custom commands in Markdown files. Where two have one name, the user's counts before the
-//! project's.
+//! Custom commands in Markdown files. Of several with the same name, the user's takes precedence
+//! over the project's.
 
 use std::path::{Path, PathBuf};
 
@@ -20,12 +20,12 @@ pub enum CommandAuthor {
     Project,
 }
 
-/// A custom command, without its content.
+/// A custom command, without its text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CustomCommand {
     /// Without the slash.
     pub name: String,
-    /// Of a skill: what its folder calls it.
+    /// For a skill: the name of its folder.
     pub folder_name: Option<String>,
     pub description: String,
     pub argument_hint: Option<String>,
@@ -47,8 +47,8 @@ pub struct CustomCommands {
 }
 
 impl CustomCommands {
-    /// Looks for them: skills, the user's own pages, the project's from where we are up to its root,
-    /// those of plugins.
+    /// Finds commands: skills, the user's own files, the project's from the working directory up to
+    /// its root, those of plugins.
     pub fn load(
         cwd: &Path,
         extensions: ExtensionSources<'_>,
@@ -61,7 +61,8 @@ impl CustomCommands {
         for skill in skills.iter().filter(|skill| !skill.is_model_only) {
             let is_theirs = skill.listed_path.starts_with(&root);
             if is_theirs && skill.is_link {
-                // The user did not trust what a link leads to; the model may still read it.
+                // The target of a symlink was not covered by the user's trust; the model may still
+                // read it.
                 continue;
             }
             let author = if is_theirs { CommandAuthor::Project } else { CommandAuthor::User };
@@ -118,13 +119,13 @@ impl CustomCommands {
         }
     }
 
-    /// All there are, in order of precedence.
+    /// All commands, in order of precedence.
     pub fn iter(&self) -> impl Iterator<Item = &CustomCommand> {
         self.commands.iter()
     }
 
-    /// The command a prompt calls, and the words after its name. Folders before a name may be left out
-    /// where that is clear: `/name` for `/folder:name`. A skill answers to the name of its folder, too.
+    /// The command that a prompt calls, and its arguments. Folder prefixes may be omitted if that
+    /// is unambiguous: `/name` for `/folder:name`. A skill can also be called by its folder's name.
     pub fn find_invoked<'a>(&self, prompt: &'a str) -> Option<(&CustomCommand, &'a str)> {
         let text = prompt.trim_start().strip_prefix('/')?;
         let (name, words) = text.split_once(char::is_whitespace).unwrap_or((text, ""));

@@ -1,17 +1,17 @@
-//! Which files of the user, the project and plugins may be read, and what they may bring along.
+//! Which extension files of the user, the project and plugins are used, and what they may contain.
 
 use windlass_settings::EnabledSources;
 
 use crate::plugins::Plugin;
 
-/// What the settings in force say about files that extend a session.
+/// The settings about extension files.
 #[derive(Clone, Copy, Debug)]
 pub struct ExtensionSources<'a> {
-    /// The settings layers whose folders count.
+    /// The settings layers whose folders are used.
     pub enabled: EnabledSources,
     pub plugins: &'a [Plugin],
-    /// The user trusts this project, as its files are now.
+    /// The user trusts the current files of this project.
     pub trusts_project: bool,
-    /// Files other than settings may bring hooks.
+    /// Files other than settings may contain hooks.
     pub allows_hooks: bool,
 }

@@ -1,7 +1,7 @@
-//! What users and projects keep in files for every session: memory, skills, agents, custom commands,
+//! Files of users and projects that extend sessions: memory, skills, agents, custom commands,
 //! output styles, plugins.
 //!
-//! These are other people's files: they are read here, and nothing they say is run here.
+//! The files are untrusted: they are only read here, and nothing in them is run.
 
 pub mod agents;
 pub mod argument_substitution;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 pub use windlass_driver::front_matter::FrontMatter;
 
-/// Markdown files of a folder and the folders in it, by name.
+/// Markdown files in a folder and its subfolders, sorted by name.
 pub fn list_markdown_files(folder: &Path) -> Vec<PathBuf> {
     list_markdown_files_below(folder, FOLDER_DEPTH_MAX)
 }

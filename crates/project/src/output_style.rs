@@ -1,8 +1,7 @@
-//! How the model answers: a style chosen by its name. A built-in one or a Markdown file;
-//! where two have one name, the project's is meant before the user's, and the user's before ours.
+//! Output styles: built-in or from Markdown files, chosen by name. Of several with the same name,
+//! the project's takes precedence over the user's, and the user's over the built-in one.
 //!
-//! A style speaks to the model alone. It grants nothing and runs nothing, so a project's may be used
-//! before the project is trusted.
+//! A style only adds text to the system prompt: it permits nothing and runs nothing.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,12 +18,12 @@ use windlass_host::user_directories;
 pub struct OutputStyle {
     pub name: String,
     text: String,
-    /// The part of the system prompt about coding stays.
+    /// Keep the part of the system prompt about coding.
     keeps_coding_instructions: bool,
     pub problem: Option<String>,
 }
 
-/// All there are, those that count first.
+/// All styles, in order of precedence.
 pub fn load_output_styles(
     cwd: &Path,
     extensions: ExtensionSources<'_>,
@@ -32,7 +31,7 @@ pub fn load_output_styles(
 ) -> Vec<OutputStyle> {
     let EnabledSources { user, project, .. } = extensions.enabled;
     let root = windlass_settings::find_project_root(cwd);
-    // A style becomes a part of the system prompt, so one of the project's needs trust.
+    // A style becomes part of the system prompt, so a project's needs trust.
     let may_style = project && extensions.trusts_project;
     let inside = cwd.ancestors().take_while(|folder| may_style && folder.starts_with(&root));
     let mut folders: Vec<PathBuf> = inside.map(|folder| folder.join(".claude")).collect();
@@ -61,8 +60,8 @@ pub fn load_output_styles(
     styles
 }
 
-/// Puts the system prompt into the style of this name, and says if there is none. `default` is as it
-/// is.
+/// Applies the style of this name to the system prompt; returns a note if it does not exist.
+/// `default` changes nothing.
 pub fn apply_output_style(
     styles: &[OutputStyle],
     name: &str,
@@ -107,7 +106,7 @@ impl OutputStyle {
     }
 }
 
-/// How the part of the system prompt begins that is about code.
+/// The beginning of the system prompt's part about coding.
 const CODING_SECTION: &str = "With code\n";
 const BYTES_MAX: u64 = 100_000;
 const BUILT_IN_STYLES: [(&str, &str); 4] = [

@@ -1,6 +1,6 @@
-//! Plugins: folders that bring commands, agents, skills, styles, hooks and servers together under one
-//! name. `--plugin-dir` and `enabledPlugins` say which are in force; where an installed one
-//! lies is written down by the program that installed it. What each part means is known elsewhere.
+//! Plugins: folders with commands, agents, skills, styles, hooks and servers under one name.
+//! `--plugin-dir` and `enabledPlugins` enable them; the program that installs plugins records their
+//! paths. The parts are interpreted elsewhere.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use windlass_host::regular_file::RegularFileError;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plugin {
-    /// By which its parts are called: `name:part`.
+    /// The prefix of its parts: `name:part`.
     pub name: String,
     pub root: PathBuf,
     manifest: Map<String, Value>,
@@ -51,7 +51,7 @@ impl Plugin {
         self
     }
 
-    /// The folders of one kind of parts: the usual one, and those it names besides.
+    /// The folders of one kind of parts: the default one, and those in the manifest.
     pub fn component_folders(&self, kind: &str, usual: &str) -> Vec<PathBuf> {
         let more = match self.manifest.get(kind) {
             Some(Value::String(one)) => vec![one.as_str()],
@@ -68,7 +68,7 @@ impl Plugin {
         folders
     }
 
-    /// Its hooks as they are written, and the variables each of them finds.
+    /// Its hooks as written, and their environment variables.
     pub fn read_hooks(&self) -> Result<Option<Value>, String> {
         let value = match self.manifest.get("hooks") {
             Some(value @ Value::Object(_)) => Some(value.clone()),
@@ -78,7 +78,7 @@ impl Plugin {
         Ok(value.map(|value| value.get("hooks").cloned().unwrap_or(value)))
     }
 
-    /// What its programs find in their environment.
+    /// Environment variables for its programs.
     pub fn environment_variables(&self) -> Vec<(String, PathBuf)> {
         let data = self.root.join(".data");
         vec![
@@ -87,7 +87,7 @@ impl Plugin {
         ]
     }
 
-    /// Its servers, under its own name.
+    /// Its servers, prefixed with its name.
     pub fn read_mcp_servers(&self) -> Result<Map<String, Value>, String> {
         if self.skips_mcp_servers {
             return Ok(Map::new());
@@ -121,7 +121,7 @@ fn substitute_root(value: &Value, root: &str) -> Value {
     }
 }
 
-/// Where the plugins lie that settings switch on, or why one cannot be found.
+/// The folders of enabled plugins, or why one cannot be found.
 pub fn find_enabled_plugins(
     wanted: &Map<String, Value>,
     claude: &Path,
@@ -144,7 +144,7 @@ pub fn find_enabled_plugins(
     wanted.iter().filter(is_on).take(PLUGINS_MAX).map(found).collect()
 }
 
-/// What a small JSON file holds; nothing, if it is not there.
+/// Parses a small JSON file; `None` if it does not exist.
 fn read_json(path: &Path) -> Result<Option<Value>, String> {
     let text = match read_bounded(path, BYTES_MAX) {
         Ok(text) => text,

@@ -1,7 +1,6 @@
-//! Cuts a list of permission rules where it is typed as one value. What a rule means is not known
-//! here.
+//! Splits a list of permission rules given as one value. Does not interpret the rules.
 
-/// The rules in one value: cut at commas and spaces that stand outside parentheses.
+/// Splits at commas and spaces outside of parentheses.
 pub fn split_rules(value: &str) -> Vec<&str> {
     let mut depth = 0_usize;
     value

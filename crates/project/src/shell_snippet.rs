@@ -4,7 +4,7 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PromptSegment<'a> {
     Text(&'a str),
-    /// A command, whose place what it prints takes.
+    /// A command, to be replaced by its output.
     Command(&'a str),
 }
 

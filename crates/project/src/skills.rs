@@ -1,5 +1,5 @@
-//! Where skills lie: the user's first, then the project's from the working directory up to its root,
-//! then those of plugins. Folders only; the skills in them are read during the first request.
+//! Finds skill folders: the user's first, then the project's from the working directory up to its
+//! root, then those of plugins. The skills themselves are read during the first request.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use crate::extension_sources::ExtensionSources;
 use windlass_host::environment::EnvLookup;
 use windlass_host::user_directories;
 
-/// The folders that are there; where two hold a skill of one name, the first folder's is meant.
+/// The existing folders. Of several skills with the same name, the first folder's is used.
 pub fn find_skill_folders(
     cwd: &Path,
     extensions: ExtensionSources<'_>,
@@ -42,15 +42,15 @@ pub fn find_skill_folders(
     folders
 }
 
-/// The hooks of each skill, by the skill's name, and what is wrong with others.
+/// The hooks of each skill by its name, and problems of others.
 #[derive(Debug, Default)]
 pub struct SkillHooks {
     pub by_skill: Vec<(String, HookSet)>,
     pub warnings: Vec<String>,
 }
 
-/// The hooks that skills bring along when they are loaded. Those of a project need trust, and settings
-/// that switch hooks off count for these too. Front matter that cannot be read is a warning.
+/// The hooks that become active when skills are loaded. Those of a project need trust, and settings
+/// that disable hooks apply. Invalid front matter is a warning.
 pub fn load_skill_hooks(
     known: &[SkillDefinition],
     project: &Path,
@@ -62,7 +62,7 @@ pub fn load_skill_hooks(
         if let Some(problem) = &skill.problem {
             found.warnings.push(format!("{}: {problem}", place.display()));
         }
-        // The user did not trust what a link leads to.
+        // The target of a symlink was not covered by the user's trust.
         let is_trusted = !skill.listed_path.starts_with(project)
             || (extensions.trusts_project && !skill.is_link);
         if let Some(hooks) = skill.hooks.as_ref().filter(|_| extensions.allows_hooks && is_trusted)

@@ -1,8 +1,9 @@
-//! Where a key comes from: the environment, the place that the user's file names, the key ring.
+//! Finds a provider's key: in the environment, in the place the user configured, or in the key
+//! ring.
 //!
-//! The environment goes first, because it is set for one run, and costs nothing. A file or a program
-//! that is named for one provider is meant; the key ring is looked at unasked, so it comes last, and
-//! its absence is no error. Secrets are trimmed: files and programs leave a line end behind.
+//! The environment comes first, because it is set for one run and costs nothing. A configured file
+//! or program is explicit; the key ring is only a default, so it comes last, and may be missing.
+//! Secrets are trimmed, because files and programs add a line end.
 
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
@@ -24,7 +25,7 @@ use windlass_host::regular_file::{RegularFileError, open_regular};
 pub(super) struct ProviderCredential {
     pub(super) credential: Credential,
     pub(super) advice: String,
-    /// Where to get another key when this one is refused.
+    /// Finds another key when this one is rejected.
     pub(super) refresh: Option<KeyRefresh>,
 }
 
@@ -36,7 +37,7 @@ pub(super) enum KeyRefresh {
 }
 
 impl KeyRefresh {
-    /// The key that is there now. May wait for a program.
+    /// The current key. May wait for a program.
     pub(super) fn fetch_credential(&self) -> Option<Credential> {
         let key = match self {
             Self::Program(command) => key_command::run_key_command(command).ok(),
@@ -47,7 +48,7 @@ impl KeyRefresh {
 }
 
 impl ProviderCredential {
-    /// For a server that asks for none, as far as is known.
+    /// For a server that is not known to need a key.
     pub(super) fn without_key(name: &str, provider: &ProviderConfig) -> Self {
         let advice = match provider.key_env.first() {
             Some(variable) => {
@@ -59,7 +60,7 @@ impl ProviderCredential {
     }
 }
 
-/// Finds the key of a provider. Without one, says what was wrong with the key ring.
+/// Finds the key of a provider. Without one, returns what was wrong with the key ring.
 pub(super) fn find_credential(
     name: &str,
     provider: &ProviderConfig,
@@ -128,7 +129,7 @@ pub(super) fn find_credential(
     }
 }
 
-/// The environment counts before everything, so another key must go there, or the variable be unset.
+/// The environment takes precedence, so the advice is to change or unset the variable.
 fn advise_variable(variable: &str, what: &str, name: &str) -> String {
     format!("set {variable} to a valid {what}, or unset it and run `windlass key set {name}`")
 }
@@ -144,7 +145,7 @@ fn to_credential(key: String) -> Credential {
     Credential::Key(key)
 }
 
-/// Every variable that holds a secret of some provider: never a tool's business.
+/// Every variable that may contain a provider's secret, to be hidden from tools.
 pub fn secret_variables(config: &Config) -> impl Iterator<Item = &str> {
     config.providers.values().flat_map(|provider| {
         let secrets = provider.key_env.iter().chain(&provider.token_env);
@@ -152,7 +153,7 @@ pub fn secret_variables(config: &Config) -> impl Iterator<Item = &str> {
     })
 }
 
-/// A relative path is meant from the folder of the user's file.
+/// A relative path is relative to the folder of the user's file.
 pub(super) fn resolve_key_file(file: &str, config: &Config, lookup: &impl EnvLookup) -> PathBuf {
     let home = || lookup("HOME").map(PathBuf::from).unwrap_or_default();
     match file.strip_prefix("~/") {

@@ -1,4 +1,4 @@
-//! The address of a provider: a variable, the user's `config.toml`, or the usual one.
+//! The address of a provider: from a variable, the user's `config.toml`, or the default.
 
 use std::path::Path;
 
@@ -11,9 +11,9 @@ use windlass_host::environment;
 use windlass_host::environment::EnvLookup;
 
 pub(crate) struct ProviderUrl {
-    /// Without the version that our paths begin with.
+    /// Without the version prefix that our paths contain.
     pub(crate) base_url: String,
-    /// What to check when the address does not answer.
+    /// What to check if the address does not respond.
     pub(crate) advice: String,
 }
 
@@ -54,20 +54,20 @@ pub fn resolve_base_url(
     ProviderUrl::resolve(&provider, name, config, lookup).map(|url| url.base_url)
 }
 
-/// Is the address another than the usual one?
+/// Does the address differ from the default?
 pub(crate) fn has_custom_base_url(provider: &ProviderConfig, lookup: &impl EnvLookup) -> bool {
     provider.is_base_url_from_user
         || provider.base_url_env.iter().any(|name| environment::is_set(lookup, name))
 }
 
-/// Some servers give their address as a host and a port.
+/// Some servers document their address as host and port.
 fn add_scheme(host: &str) -> String {
     let url = if host.contains("://") { host.to_owned() } else { format!("http://{host}") };
-    // The address to listen at, not one to call.
+    // This is an address to listen on, not to connect to.
     url.replace("//0.0.0.0", "//127.0.0.1")
 }
 
-/// Addresses are often given with the version that our paths begin with.
+/// Addresses often include the version prefix that our paths contain.
 pub fn strip_version(base_url: &str, wire: WireFormat) -> String {
     let url = base_url.trim_end_matches('/');
     let version = match wire {

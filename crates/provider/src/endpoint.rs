@@ -1,8 +1,8 @@
-//! From a chosen model to the server that has it: its address, what proves who asks, its limits.
+//! Resolves a chosen model to its server: address, credential, limits.
 //!
-//! Keys are looked for here, in the environment, in the place the user's own file names and in the
-//! key ring, and handed on as a credential that never shows itself. No error repeats a value. Every server gets
-//! its own key and no other.
+//! Keys are searched in the environment, in the place the user configured and in the key ring, and
+//! returned as a credential that hides its value. No error contains a value. Every server gets only
+//! its own key.
 
 use std::collections::BTreeMap;
 
@@ -31,18 +31,18 @@ pub struct ModelEndpoint {
 pub struct EndpointDescription {
     pub provider: String,
     pub base_url: String,
-    /// What to look at when the key is refused.
+    /// What to check when the key is rejected.
     pub key_advice: String,
-    /// What to look at when the address is wrong.
+    /// What to check when the address is wrong.
     pub address_advice: String,
 }
 
-/// Where each model of a session is reached.
+/// The servers of a session's models.
 #[derive(Clone, Debug)]
 pub struct EndpointDescriptions {
     /// For suggestions of similar model names.
     pub config: Config,
-    /// Answers for models that are not in `by_model`.
+    /// For models that are not in `by_model`.
     pub primary: EndpointDescription,
     pub by_model: BTreeMap<ModelName, EndpointDescription>,
 }
@@ -53,7 +53,7 @@ impl EndpointDescriptions {
     }
 }
 
-/// Keys that were found, by provider: each place is asked once, however many models live there.
+/// Keys by provider: each source is queried once, even for several models.
 #[derive(Default)]
 pub struct CredentialCache(BTreeMap<String, Result<ProviderCredential, Option<KeyringError>>>);
 
@@ -74,10 +74,10 @@ impl CredentialCache {
     }
 }
 
-/// Providers that search the web for their models. Servers that only speak like them do not.
+/// Providers whose servers offer web search. Servers that are only compatible with them do not.
 const WEB_SEARCH_PROVIDERS: &[&str] = &["anthropic", "openai", "gemini"];
 
-/// How requests to a model are written.
+/// How requests to a model are encoded.
 #[derive(Clone, Debug)]
 pub struct ModelWire {
     pub wire: WireFormat,
@@ -97,7 +97,7 @@ impl ModelWire {
     }
 }
 
-/// Finds a model's server. When there is no key, says what there is instead.
+/// Resolves a model's server. Without a key, the error lists alternatives.
 pub fn resolve_endpoint(
     chosen: &ChosenModel,
     config: &Config,
@@ -144,7 +144,7 @@ pub fn resolve_endpoint(
     Ok(ModelEndpoint { endpoint, description: place })
 }
 
-/// Is caching switched off, for all models or for the family of this one?
+/// Is caching disabled, for all models or for this one's family?
 fn is_caching_disabled(model: &str, lookup: &impl EnvLookup) -> bool {
     let is_family_off = |family: &str| {
         let variable = format!("DISABLE_PROMPT_CACHING_{}", family.to_ascii_uppercase());
@@ -154,7 +154,7 @@ fn is_caching_disabled(model: &str, lookup: &impl EnvLookup) -> bool {
         || ["haiku", "sonnet", "opus", "fable"].into_iter().any(is_family_off)
 }
 
-/// A provider's key in the key ring for this address, if it would be needed there.
+/// The key in the key ring for this provider and address, if one is needed.
 pub fn read_keyring_key(
     name: &str,
     base_url: &str,

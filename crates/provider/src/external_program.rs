@@ -1,9 +1,9 @@
-//! Runs another program for what it prints, within bounds: a deadline, a cap on what is taken, and
-//! an end for everything it started.
+//! Runs another program and returns its output, with a deadline and an output limit, and ends
+//! everything it started.
 //!
-//! No shell is involved and no terminal: the program leads a group of its own, which is killed as one
-//! when it is late, or when we end before it does ([`kill_all_programs`]). What it prints may be a secret, so
-//! nothing here shows or keeps it.
+//! Without a shell and without a terminal: the program leads a process group, which is killed at
+//! the deadline, or when we exit first ([`kill_all_programs`]). The output may be a secret, so
+//! nothing here shows or stores it.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -20,16 +20,16 @@ use windlass_host::command_error::to_single_line;
 
 pub struct ProgramOutput {
     pub status: ExitStatus,
-    /// What it printed, up to a limit.
+    /// The output, up to a limit.
     pub stdout: Vec<u8>,
-    /// Its standard error, in one short line.
+    /// Its standard error, as one short line.
     pub stderr_line: String,
 }
 
 #[derive(Debug)]
 pub enum ProgramError {
     NotStarted(io::Error),
-    /// It took too long, and was ended with everything it had started.
+    /// It took too long and was killed with everything it started.
     TimedOut(Duration),
 }
 
@@ -42,7 +42,7 @@ impl fmt::Display for ProgramError {
     }
 }
 
-/// Runs it to its end. Without input its standard input is empty.
+/// Runs the program. Without input its standard input is empty.
 pub fn run_program(
     program: impl AsRef<OsStr>,
     arguments: &[impl AsRef<OsStr>],
@@ -59,7 +59,7 @@ pub fn run_program(
         .process_group(0);
     let mut child = spawn_tracked(&mut command).map_err(ProgramError::NotStarted)?;
     if let (Some(mut pipe), Some(input)) = (child.stdin.take(), input.map(str::to_owned)) {
-        // A program that does not read its input ends the pipe, and the thread with it.
+        // A program that does not read its input closes the pipe, which ends the thread.
         thread::spawn(move || pipe.write_all(input.as_bytes()));
     }
     let printed = spawn_pipe_reader(child.stdout.take(), STDOUT_BYTES_MAX);
@@ -81,7 +81,7 @@ pub fn run_program(
     })
 }
 
-/// Reads a pipe to its end on a thread of its own, so that waiting for it can end.
+/// Reads a pipe on a separate thread, so that waiting for it can time out.
 fn spawn_pipe_reader(
     pipe: Option<impl Read + Send + 'static>,
     most: u64,
@@ -100,7 +100,7 @@ fn spawn_pipe_reader(
 fn wait_until(child: &mut Child, deadline: Instant) -> Option<ExitStatus> {
     loop {
         {
-            // Once it is waited for, its number may become another's.
+            // After it is reaped, its id may be reused.
             let mut groups = lock_process_groups();
             if let Ok(Some(status)) = child.try_wait() {
                 groups.forget(child);
@@ -121,7 +121,7 @@ fn kill_program(child: &mut Child) {
     groups.forget(child);
 }
 
-/// Ends every program that still runs, with its group, and lets no other start: we are going.
+/// Kills every running program with its group, and prevents new ones: the process is about to exit.
 pub fn kill_all_programs() {
     let mut groups = lock_process_groups();
     groups.is_shutting_down = true;
@@ -140,7 +140,7 @@ fn spawn_tracked(command: &mut Command) -> io::Result<Child> {
     Ok(child)
 }
 
-/// Leaders of groups that have not been waited for.
+/// Group leaders that are not reaped yet.
 struct ProcessGroups {
     leaders: Vec<Pid>,
     is_shutting_down: bool,
@@ -159,7 +159,7 @@ fn lock_process_groups() -> MutexGuard<'static, ProcessGroups> {
 static PROCESS_GROUPS: Mutex<ProcessGroups> =
     Mutex::new(ProcessGroups { leaders: Vec::new(), is_shutting_down: false });
 
-/// Programs that have closed their outputs are about to end.
+/// For programs that have closed their outputs and are about to exit.
 const POLL_INTERVAL: Duration = Duration::from_millis(1);
 const STDOUT_BYTES_MAX: u64 = 64 * 1024;
 const STDERR_BYTES_MAX: u64 = 300;

@@ -1,6 +1,6 @@
-//! Asks a program of the user's for a key: a password manager, a key ring we do not know.
+//! Gets a key from a program of the user's, such as a password manager.
 //!
-//! What it prints is a secret: it is returned and never shown. What it complains is shown.
+//! Its output is a secret, which is returned and never shown. Its error messages are shown.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use crate::config::provider::KeyProgram;
 use crate::external_program;
 use crate::external_program::ProgramOutput;
 
-/// Runs it, and gives the first line it prints.
+/// Runs it, and returns the first line of its output.
 pub(super) fn run_key_command(command: &KeyProgram) -> Result<String, String> {
     let Some((program, arguments)) = command.words.split_first() else {
         return Err("it names no program".to_owned());

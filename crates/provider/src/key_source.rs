@@ -1,4 +1,4 @@
-//! Where a provider's key would come from, in the order of looking. Reads no key and starts nothing.
+//! Lists where a provider's key would come from, in search order. Reads no key and starts nothing.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ pub enum KeySource {
     File(PathBuf),
     Program(String),
     Keyring,
-    /// The key ring, which does not give it without being unlocked.
+    /// The key ring, which must be unlocked first.
     LockedKeyring,
 }
 
@@ -42,7 +42,7 @@ impl fmt::Display for KeySource {
     }
 }
 
-/// The places that need no asking: the environment, then what the user's file names.
+/// The sources that can be checked without asking: the environment, then what the user configured.
 pub fn list_configured_sources(
     provider: &ProviderConfig,
     config: &Config,

@@ -1,7 +1,7 @@
-//! A provider's key in the system's key ring: whether it is looked for, and under which names.
+//! A provider's key in the system's key ring: whether it is searched, and under which names.
 //!
-//! Providers that share their variable and their origin are one company over two wires, so one key
-//! serves them; apart from that no provider gets another's key.
+//! Providers with the same variable and origin are one company with two wires, so they share a key;
+//! otherwise no provider gets another's key.
 
 use crate::config::Config;
 use crate::config::provider::ProviderConfig;
@@ -14,17 +14,17 @@ pub struct KeyringKey {
     pub content: KeyringSearchResult,
 }
 
-/// Is it worth asking? A provider without keys has none there either.
+/// Should the key ring be searched? Not for a provider without keys.
 pub fn uses_keyring(provider: &ProviderConfig) -> bool {
     provider.keyring.unwrap_or(!provider.needs_no_key())
 }
 
-/// Where a provider's key may go; `None` for an address without an origin.
+/// The origin to which a provider's key may be sent; `None` for an invalid address.
 pub fn key_origin(name: &str, config: &Config, lookup: &impl EnvLookup) -> Option<String> {
     keyring::url_origin(&crate::base_url::resolve_base_url(name, config, lookup).ok()?)
 }
 
-/// Looks for a provider's key without asking the user to unlock it.
+/// Searches a provider's key without asking the user to unlock the key ring.
 pub fn find_keyring_key(
     ring: &Keyring,
     name: &str,
@@ -51,7 +51,7 @@ pub fn find_keyring_key(
     Ok(None)
 }
 
-/// A key that was taken, and where from.
+/// A key and its source.
 #[derive(Clone)]
 pub(super) struct FetchedKey {
     pub(super) key: String,
@@ -61,7 +61,7 @@ pub(super) struct FetchedKey {
 }
 
 impl FetchedKey {
-    /// The key as it is now: the user may have replaced it.
+    /// The current key, which the user may have replaced.
     pub(super) fn fetch_again(&self) -> Option<String> {
         let slot = KeyringSlot { provider: &self.owner, origin: &self.origin };
         match self.ring.search(slot).ok()? {
@@ -72,8 +72,8 @@ impl FetchedKey {
     }
 }
 
-/// The key. One that is there and locked is asked for, and not to get it is trouble worth telling;
-/// an error before that is reported only if `config.toml` names the key ring.
+/// Returns the key. If it is locked the user is asked to unlock it, and a failure is reported;
+/// earlier errors are reported only if `config.toml` requires the key ring.
 pub(super) fn fetch_keyring_key(
     name: &str,
     origin: &str,

@@ -1,7 +1,7 @@
-//! Models and their providers: `config.toml`, the choice and chain of models, endpoints, keys, the
-//! key ring, servers on this machine.
+//! Models and providers: `config.toml`, model choice and fallbacks, endpoints, keys, the key ring,
+//! local servers.
 //!
-//! Credentials are read here and nowhere else.
+//! Credentials are read only here.
 
 pub mod api_key;
 pub mod base_url;

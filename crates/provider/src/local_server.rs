@@ -1,7 +1,7 @@
-//! Looks for model servers on this machine, at the addresses their providers have.
+//! Finds model servers on this machine, at their providers' addresses.
 //!
-//! All are asked at once, for at most [`WAIT_MAX`]. Nothing is sent but the request for
-//! a list of names, so a program that is no model server is not harmed by it.
+//! Queries all at once, for at most [`WAIT_MAX`]. Sends only a request for the list of models, so
+//! other programs are not harmed.
 
 use std::sync::mpsc;
 use std::thread;
@@ -19,7 +19,7 @@ pub struct LocalServer {
     pub models: Vec<String>,
 }
 
-/// The servers that answer in time, by provider.
+/// The servers that respond in time, by provider.
 pub fn find_local_servers(config: &Config, lookup: &impl EnvLookup) -> Vec<LocalServer> {
     let deadline = Instant::now() + WAIT_MAX;
     let (answers, received) = mpsc::channel();
@@ -31,7 +31,7 @@ pub fn find_local_servers(config: &Config, lookup: &impl EnvLookup) -> Vec<Local
         let title = provider.title.clone().unwrap_or_else(|| name.clone());
         let provider = name.clone();
         let answers = answers.clone();
-        // A thread that is late is not joined: it ends by its own deadline.
+        // A late thread is not joined: it ends by its own deadline.
         thread::spawn(move || {
             if let Some(models) = fetch_model_list(&host, port, WAIT_MAX) {
                 let _ = answers.send(LocalServer { provider, title, port, models });

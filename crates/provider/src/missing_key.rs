@@ -1,5 +1,5 @@
-//! No key: says how to set one, and what could be asked instead: other keys that are set, servers
-//! that run on this machine.
+//! The error for a missing key: how to set one, and alternatives such as other keys or local
+//! servers.
 
 use super::{keyring_key, local_server};
 use crate::base_url::has_custom_base_url;
@@ -24,7 +24,7 @@ pub(super) fn missing_key_error(
         ([_, other, ..], _) | ([_], [other, ..]) => format!(" (or {other})"),
         _ => String::new(),
     };
-    // A key that is kept for the usual address does not go to another.
+    // A key stored for the default address is not sent to another one.
     let place = match keyring_key::key_origin(&chosen.provider, config, lookup) {
         Some(origin) if has_custom_base_url(provider, lookup) => format!(" for {origin}"),
         _ => String::new(),
@@ -35,7 +35,7 @@ pub(super) fn missing_key_error(
         chosen.full_name(),
         chosen.provider
     );
-    // A missing key ring is not worth a word.
+    // A missing key ring is not worth reporting.
     if let Some(error @ (KeyringError::Locked | KeyringError::Failed(_))) = error {
         line.push_str(&format!("; the key ring could not be used: {error}"));
     }
@@ -43,7 +43,7 @@ pub(super) fn missing_key_error(
         line.push_str("; ");
         line.push_str(&suggestion);
     }
-    // A user who has moved the provider knows where the server is.
+    // A user who has changed the address knows where the server is.
     if !has_custom_base_url(provider, lookup) {
         for found in local_server::find_local_servers(config, lookup) {
             line.push_str("; ");

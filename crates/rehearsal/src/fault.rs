@@ -1,7 +1,7 @@
-//! What may go wrong with an answer.
+//! Faults of an answer.
 //!
-//! A fault belongs to one answer and is used up with it. Events are counted as they are on the
-//! wire, the first is number 1; bytes are those of the event stream, without HTTP's own.
+//! A fault belongs to one answer and is used up with it. Events are counted on the wire, starting
+//! with 1; bytes are those of the event stream, without HTTP framing.
 
 use std::time::Duration;
 
@@ -15,29 +15,29 @@ pub enum ScriptedFault {
         /// The body; without it, the provider's usual error object for this status.
         body: Option<String>,
     },
-    /// Cuts the connection after this many whole events; 0 is after the HTTP head. More than
-    /// there are: after the last event, but before HTTP says that the answer is complete.
+    /// Closes the connection after this many events; 0 is after the HTTP head. If there are fewer
+    /// events: after the last one, but before HTTP marks the end of the answer.
     CutAfterEvent {
         events: usize,
-        /// With a TCP reset, which may destroy what the client has not read yet.
+        /// With a TCP reset, which may discard data the client has not read yet.
         reset: bool,
     },
-    /// Cuts the connection after this many bytes of the event stream.
+    /// Closes the connection after this many bytes of the event stream.
     CutAfterByte {
         /// Bytes sent.
         bytes: usize,
-        /// With a TCP reset, which may destroy what the client has not read yet.
+        /// With a TCP reset, which may discard data the client has not read yet.
         reset: bool,
     },
-    /// Falls silent after this many events, with the connection open, for ten minutes at most.
+    /// Sends nothing after this many events, with the connection open, for ten minutes at most.
     StallAfterEvent {
         events: usize,
-        /// Not quite silent: a sign of life this often, and nothing else.
+        /// Except a keep-alive event at this interval.
         ping: Option<Duration>,
     },
-    /// This event's JSON breaks off in the middle; the events after it are sound.
+    /// This event's JSON is cut off in the middle; later events are valid.
     MalformedAtEvent {
-        /// Which event; 1 is the first.
+        /// The number of the event, counted from 1.
         event: usize,
     },
     /// An error inside the stream, after HTTP status 200.
@@ -47,37 +47,37 @@ pub enum ScriptedFault {
         message: String,
         /// Whole events sent before it.
         after_event: usize,
-        /// Leave the connection open and silent afterwards, instead of ending the answer.
+        /// Leave the connection open and silent instead of ending the answer.
         hold_open: bool,
     },
-    /// Closes the connection without a single byte of answer.
+    /// Closes the connection without an answer.
     DropConnection { reset: bool },
-    /// Every byte of the event stream comes alone, with this pause before it.
+    /// Sends each byte of the event stream separately, with this pause before it.
     Slow { per_byte: Duration },
-    /// A web page where a model's answer should be.
+    /// A web page instead of a model's answer.
     Html {
         /// HTTP status, usually 200.
         status: u16,
     },
-    /// An answer that says it is compressed and is not.
+    /// An answer that claims to be compressed but is not.
     BrokenGzip,
 }
 
 impl ScriptedFault {
-    /// Refuses with a status and the provider's usual error object.
+    /// An error with a status and the provider's usual error object.
     #[must_use]
     pub fn refuse(status: u16) -> Self {
         Self::Refuse { status, headers: Vec::new(), body: None }
     }
 
-    /// Refuses, and asks to be left alone for some seconds.
+    /// An error with a `retry-after` header.
     #[must_use]
     pub fn refuse_for(status: u16, retry_after_seconds: u64) -> Self {
         let header = ("retry-after".to_owned(), retry_after_seconds.to_string());
         Self::Refuse { status, headers: vec![header], body: None }
     }
 
-    /// Refuses with a body of one's own.
+    /// An error with a custom body.
     #[must_use]
     pub fn refuse_with(status: u16, body: impl Into<String>) -> Self {
         Self::Refuse { status, headers: Vec::new(), body: Some(body.into()) }
@@ -95,13 +95,13 @@ impl ScriptedFault {
         Self::CutAfterByte { bytes, reset: false }
     }
 
-    /// Falls silent after this many events.
+    /// Sends nothing after this many events.
     #[must_use]
     pub fn stall_after_event(events: usize) -> Self {
         Self::StallAfterEvent { events, ping: None }
     }
 
-    /// An error event after this many events, and then the end of the answer.
+    /// An error event after this many events, then the end of the answer.
     #[must_use]
     pub fn error_event(kind: impl Into<String>, after_event: usize) -> Self {
         let kind = kind.into();
@@ -109,7 +109,7 @@ impl ScriptedFault {
         Self::ErrorEvent { kind, message, after_event, hold_open: false }
     }
 
-    /// Is this a fault that leaves no room for anything the answer says?
+    /// Does this fault replace the whole answer?
     #[must_use]
     pub(crate) fn replaces_answer(&self) -> bool {
         matches!(

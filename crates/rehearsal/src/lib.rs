@@ -1,9 +1,9 @@
-//! A model server with a script instead of a model.
+//! A model server that answers from a script instead of a model.
 //!
-//! For people who want to see their hooks, rules and budgets at work without spending tokens, for
-//! the demonstration, and for every end-to-end test. Read in this order: [`Script`], [`ScriptedFault`],
-//! [`Rehearsal`], then the files of `wire`. Beside the script there is [`cassette`]: traffic with a
-//! real server, recorded, scrubbed, and played back without it.
+//! For users who want to try their hooks, rules and budgets without spending tokens, for the
+//! demonstration, and for every end-to-end test. Read in this order: [`Script`], [`ScriptedFault`],
+//! [`Rehearsal`], then the files of `wire`. Besides scripts there is [`cassette`]: recorded,
+//! scrubbed traffic with a real server, played back without it.
 //!
 //! # What can be rehearsed
 //!
@@ -27,7 +27,7 @@
 //!
 //! # A script
 //!
-//! Answers are used in order: the first that is not used up and whose conditions all hold.
+//! Answers are used in order: the first one that is not used up and whose conditions all hold.
 //!
 //! ```
 //! let script = windlass_rehearsal::Script::parse(r#"

@@ -1,19 +1,19 @@
-//! From the events of an answer and its fault to the list of things to do on the socket.
+//! Plans the socket actions for the events of an answer and its fault.
 //!
-//! Decides every byte and every pause, and touches no socket: `serve` performs the list in order.
+//! Decides every byte and every pause; `plan_runner` performs the actions in order.
 
 use std::time::Duration;
 
 use crate::fault::ScriptedFault;
 
-/// One thing to do on the socket after the HTTP head.
+/// One action on the socket after the HTTP head.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum SocketAction {
     /// Send these bytes as one HTTP chunk.
     Send(Vec<u8>),
-    /// Send these bytes without HTTP's chunks around them.
+    /// Send these bytes without chunked framing.
     SendUnframed(Vec<u8>),
-    /// Announce a chunk of this size, send only these bytes of it.
+    /// Announce a chunk of this size, but send only these bytes of it.
     SendPartialChunk {
         announced: usize,
         bytes: Vec<u8>,
@@ -21,7 +21,7 @@ pub(crate) enum SocketAction {
     /// Send these bytes as one HTTP chunk, each byte alone with a pause before it.
     Trickle(Vec<u8>, Duration),
     Pause(Duration),
-    /// Say nothing more but leave the connection open.
+    /// Send nothing more, but leave the connection open.
     Stall {
         ping: Option<(Vec<u8>, Duration)>,
     },
@@ -29,18 +29,18 @@ pub(crate) enum SocketAction {
     Cut {
         reset: bool,
     },
-    /// End the answer as HTTP demands.
+    /// End the answer correctly.
     End,
 }
 
-/// Words of the wire that a fault may need.
+/// Encoded events that a fault may need.
 pub(crate) struct FaultEvents {
     pub(crate) ping: Vec<u8>,
     /// The error event, if the fault is one.
     pub(crate) error: Vec<u8>,
 }
 
-/// What to do, in order. Always ends in [`Act::End`], [`Act::Cut`] or [`Act::Stall`].
+/// The actions in order. Always ends with [`Act::End`], [`Act::Cut`] or [`Act::Stall`].
 pub(crate) fn plan_stream(
     events: Vec<Vec<u8>>,
     fault: Option<&ScriptedFault>,
@@ -78,7 +78,7 @@ pub(crate) fn plan_stream(
             acts.push(SocketAction::End);
             acts
         }
-        // Of these only the missing fault gets as far as a stream; the others replace it.
+        // The others replace the stream, so they do not get here.
         None
         | Some(
             ScriptedFault::Refuse { .. }
@@ -105,8 +105,8 @@ fn send_first_events(
     acts
 }
 
-/// Everything up to a byte, then a cut in the middle of an HTTP chunk: one was announced, so the
-/// client cannot take what it has for the whole answer.
+/// Everything up to a byte, then a cut inside of an HTTP chunk, so that the client cannot mistake
+/// it for the complete answer.
 fn cut_at_byte(events: Vec<Vec<u8>>, at: usize, reset: bool, pace: Duration) -> Vec<SocketAction> {
     let mut acts = Vec::new();
     let mut left = at;
@@ -132,13 +132,13 @@ fn push_pause(acts: &mut Vec<SocketAction>, pace: Duration) {
     }
 }
 
-/// The event with the second half of its payload missing. It still ends as an event must, so that
-/// only its JSON is at fault.
+/// The event with the second half of its payload removed. Its framing stays valid, so that only its
+/// JSON is wrong.
 fn truncate_payload(mut bytes: Vec<u8>) -> Vec<u8> {
     let start = bytes.windows(5).position(|five| five == b"data:").map_or(0, |at| at + 5);
     let payload = bytes.len().saturating_sub(start);
     let mut keep = start + payload / 2;
-    // Not in the middle of a character: broken JSON is the fault here, not broken UTF-8.
+    // Do not split a character: the JSON must be invalid, not the UTF-8.
     while keep > start && bytes.get(keep).is_some_and(|byte| (0x80..0xC0).contains(byte)) {
         keep -= 1;
     }

@@ -1,4 +1,4 @@
-//! A command that ends with the thread that started it, however that ends. Nothing else about it changes.
+//! A command that ends with the thread that started it. Otherwise it runs unchanged.
 
 use std::process::Command;
 
@@ -9,8 +9,8 @@ use crate::probe_options::EntryProgram;
 pub(crate) const BOUND_CHILD_ROLE: &str = "bound";
 
 impl EntryProgram {
-    /// The same command, asked to end when the calling thread does, where the system can. Its environment
-    /// must be given whole.
+    /// Wraps a command so that it gets a signal when the calling thread ends, on systems that
+    /// support that. Its environment must be set completely.
     #[must_use]
     pub fn bind_child(&self, command: &Command) -> Command {
         #[cfg(target_os = "linux")]

@@ -1,22 +1,22 @@
-//! What a command that runs unasked may see while it reads, as a value.
+//! What a command in a read-only cell may see, as data.
 //!
-//! A cell writes nothing but its temporary directory and reaches no socket, so there is less to say
-//! than in a [`SandboxPlan`](crate::SandboxPlan).
+//! A cell writes only its temporary directory and uses no sockets, so this has fewer fields than a
+//! [`SandboxPlan`](crate::SandboxPlan).
 
 use std::path::{Path, PathBuf};
 
 /// What one command in a read-only cell may see.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CellPlan {
-    /// The one directory it may write to; exists, and is the command's alone.
+    /// The only directory it may write to; exists, and is used by no other command.
     pub temporary_directory: PathBuf,
-    /// Files and directories whose content it must not see. What does not exist may stand here.
+    /// Files and directories that it must not read. They need not exist.
     pub hidden: Vec<PathBuf>,
-    /// Directories to be seen although they lie below a hidden one: where the session works.
+    /// Exceptions below hidden directories, such as the working directories.
     pub shown: Vec<PathBuf>,
 }
 
-/// Homes of other users, and of root where we are not root.
+/// Homes of other users, and of root unless we are root.
 #[must_use]
 pub fn list_other_homes(home: Option<&Path>) -> Vec<PathBuf> {
     let mut homes: Vec<PathBuf> = ["/home", "/Users"]
@@ -30,10 +30,10 @@ pub fn list_other_homes(home: Option<&Path>) -> Vec<PathBuf> {
     homes
 }
 
-/// A machine with more users than this has its homes elsewhere.
+/// Machines with more users usually have their homes elsewhere.
 const HOMES_MAX: usize = 1_000;
 
-/// Keys of the machine itself, which only root could read anyway.
+/// Keys of the machine, which only root can read anyway.
 pub const SYSTEM_SECRETS: &[&str] = &[
     "/etc/shadow",
     "/etc/shadow-",

@@ -1,17 +1,18 @@
-//! The two ways not to start: no sandbox on this machine, or not for this plan.
+//! Why a command does not start: there is no sandbox on this machine, or it cannot enforce the
+//! plan.
 //!
-//! Both mean the same to the caller: the command does not run, and the words say why.
+//! In both cases the command does not run; the message says why.
 
 use std::io;
 
-/// There is no sandbox on this machine. Says what was tried and what to install.
+/// There is no sandbox on this machine. The message says what was tried and what to install.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{words}")]
 pub struct SandboxUnavailable {
     words: String,
 }
 
-/// This plan cannot be held by the sandbox of this machine.
+/// This machine's sandbox cannot enforce the plan.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the sandbox cannot hold this command: {words}")]
 pub struct SandboxPlanRefusal {

@@ -1,8 +1,8 @@
-//! Did a command fail because of the sandbox? Told from what it wrote.
+//! Guesses from the output of a command whether the sandbox caused its failure.
 //!
-//! Programs print the kernel's words, so this is a guess, but a useful one: the command can be asked
-//! for again without the sandbox instead of being tried in five other ways. Only a failed command
-//! is looked at, and only the end of what it wrote.
+//! Programs print the kernel's errors, so this is only a guess, but a useful one: the model can
+//! request to run the command without the sandbox, instead of trying variants of it. Only the end
+//! of a failed command's output is examined.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -14,27 +14,27 @@ use crate::protected_names::{self, HELD_FILES};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SandboxFailure {
     pub cause: SandboxFailureCause,
-    /// For people and models: what happened and what can be done.
+    /// What happened and what can be done, for users and models.
     pub words: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SandboxFailureCause {
-    /// The sandbox itself could not be entered; the command did not run.
+    /// The sandbox could not be entered; the command did not run.
     NotEntered,
     ReadOnly,
-    /// A path or a call that is refused.
+    /// A path or a system call was refused.
     Refused,
-    /// The network is off, or the host is not on the list.
+    /// The network is off, or the host is not allowed.
     Network,
     Processes,
     Memory,
 }
 
-/// How much of the end is looked at.
+/// Bytes of output examined.
 const TAIL: usize = 16 * 1024;
 
-/// The exit code when the sandbox could not be entered.
+/// The exit code if the sandbox could not be entered.
 const NOT_ENTERED: i32 = 125;
 
 const READ_ONLY: &[&str] = &["Read-only file system", "EROFS", "os error 30"];
@@ -82,8 +82,8 @@ pub(crate) fn explain_failure(
     tail.lines().rev().find_map(|line| explain_line(backend, plan, exit, line))
 }
 
-/// Did a command in a read-only cell fail because of it? Told from what it wrote, like the rest, and
-/// whatever its exit code: in a pipe the last program decides that.
+/// Did a command in a read-only cell fail because of it? Guesses from the output, with any exit
+/// code, because in a pipe the last program sets that.
 #[must_use]
 pub fn explain_cell_failure(exit: Option<i32>, stderr: &str) -> Option<String> {
     let signs = [READ_ONLY, DENIED, FORBIDDEN, NETWORK].concat();
@@ -97,7 +97,7 @@ pub fn explain_cell_failure(exit: Option<i32>, stderr: &str) -> Option<String> {
     ))
 }
 
-/// Lines looked at, and how much of one is shown.
+/// Limits on the lines examined, and on what is shown of one.
 const TAIL_LINES: usize = 200;
 const LINE_CHARS_MAX: usize = 300;
 
@@ -185,7 +185,7 @@ fn build_failure(cause: SandboxFailureCause, words: &str, line: &str) -> Sandbox
     SandboxFailure { cause, words: format!("{words} (\"{line}\"). {again}") }
 }
 
-/// What a missing protected directory is held by says "Permission denied".
+/// A placeholder for a missing protected directory causes "Permission denied".
 fn names_protected_directory(line: &str) -> bool {
     let is_protected = |name: &OsStr| {
         protected_names::list_protected_directories().any(|one| OsStr::new(one) == name)
@@ -193,7 +193,7 @@ fn names_protected_directory(line: &str) -> bool {
     split_into_words(line).any(|word| Path::new(word).iter().any(is_protected))
 }
 
-/// What a missing protected file is held by is a directory.
+/// A placeholder for a missing protected file is a directory.
 fn names_held_file(line: &str) -> bool {
     split_into_words(line).any(|word| {
         let name = Path::new(word).file_name();
@@ -205,7 +205,7 @@ fn split_into_words(line: &str) -> impl Iterator<Item = &str> {
     line.split(|c: char| c.is_whitespace() || "'\"`:;,()‘’".contains(c))
 }
 
-/// Does the line name a path that may not be written, or no path at all that we could find?
+/// Does the line name a path that must not be written, or no path that was found?
 fn names_unreachable_path(plan: &SandboxPlan, line: &str) -> bool {
     let writable: Vec<&PathBuf> = plan.roots.iter().chain(&plan.scratch).collect();
     split_into_words(line).any(|word| {

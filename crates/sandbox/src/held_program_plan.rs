@@ -1,6 +1,6 @@
-//! What one program may see and write on a line that nothing holds as a whole, and its form in a file.
+//! The plan of one confined program of a command line, and its file format.
 //!
-//! The shell of such a line starts our entry before the program, and the entry reads this.
+//! The shell starts our entry before the program, and the entry reads this plan.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
@@ -10,9 +10,9 @@ use crate::cell_plan::CellPlan;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HeldProgramPlan {
     pub cell: CellPlan,
-    /// Variables that it has instead of the shell's.
+    /// Variables that differ from the shell's.
     pub set: Vec<(OsString, OsString)>,
-    /// Variables that it does not have.
+    /// Variables that are removed.
     pub unset: Vec<OsString>,
 }
 

@@ -1,12 +1,12 @@
-//! Runs other people's programs where the kernel holds them to the policy.
+//! Runs untrusted programs in a sandbox in which the kernel enforces the policy.
 //!
-//! A [`SandboxPlan`] says what one command may touch. [`Sandbox::probe`] finds out, once, what this machine
-//! can hold it with: bubblewrap, or Landlock where that is missing or forbidden. Then
-//! [`Sandbox::prepare_command`] prepares a command, [`SandboxLaunch::spawn`] starts it the caller's way, and
-//! [`SandboxLaunch::clean_up`] makes sure that nothing of it is left.
+//! A [`SandboxPlan`] says what one command may access. [`Sandbox::probe`] determines once what this
+//! machine supports: bubblewrap, or Landlock if that is missing or forbidden. Then
+//! [`Sandbox::prepare_command`] prepares a command, [`SandboxLaunch::spawn`] starts it in the
+//! caller's way, and [`SandboxLaunch::clean_up`] makes sure that nothing of it is left.
 //!
-//! Whether a command may run at all is decided elsewhere. Nothing here prompts the user, and nothing
-//! falls back to running without a sandbox: what cannot be held does not start.
+//! Whether a command may run is decided elsewhere. Nothing here prompts the user, and nothing falls
+//! back to running without a sandbox: what cannot be confined does not start.
 
 #![cfg_attr(
     not(target_os = "linux"),
@@ -49,9 +49,8 @@ pub use unsupported::{
     Cell, PreparedCell, RevertedProtectedFile, Sandbox, SandboxCleanup, SandboxLaunch,
 };
 
-/// What a hidden subcommand of the binary calls with the arguments after its own name, as the very
-/// first thing it does. The result is the exit code of the process; usually it becomes the command
-/// and does not return.
+/// The entry point of the binary's hidden subcommand, which must call this first with the arguments
+/// after its name. Returns the exit code; usually it executes the command and does not return.
 #[must_use]
 pub fn enter(arguments: &[OsString]) -> i32 {
     #[cfg(target_os = "linux")]

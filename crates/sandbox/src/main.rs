@@ -1,8 +1,8 @@
-//! The sandbox by hand: `windlass-sandbox run --write DIR -- program arguments`, and the read-only
-//! cell: `windlass-sandbox cell --temporary DIR -- program arguments`.
+//! Runs the sandbox from the command line: `windlass-sandbox run --write DIR -- program arguments`,
+//! and the read-only cell: `windlass-sandbox cell --temporary DIR -- program arguments`.
 //!
-//! For trying out what a command can do in it, and for the tests of this crate, which need a
-//! process to stand where the engine stands. It is also the smallest program that can be entered.
+//! For trying what a command can do in it, and for this crate's tests, which need a process in the
+//! role of the engine. It is also the smallest program that can be the entry.
 
 use std::ffi::OsString;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
@@ -39,7 +39,7 @@ usage: windlass-sandbox cell --temporary DIR [--hide PATH ...] [--show DIR ...] 
 
 const LOOK_AGAIN: Duration = Duration::from_millis(1);
 
-/// How often a command is tried that never began.
+/// How often a command that never started is tried again.
 const TRIES: usize = 3;
 
 fn main() -> ExitCode {
@@ -102,7 +102,7 @@ fn run_once(cell: Option<(&Cell, &CellPlan)>, command: &mut Command) -> Result<E
     child.and_then(|mut child| child.wait()).map_err(|error| error.to_string())
 }
 
-/// Both in turn, so that whatever else the machine does weighs on both alike.
+/// Alternates between both, so that other load affects both equally.
 fn compare_costs(
     cell: &Cell,
     plan: &CellPlan,
@@ -127,8 +127,7 @@ fn compare_costs(
     };
     let middle = plain.len() / 2;
     let (plain_median, held_median) = (millis(&plain, middle), millis(&held, middle));
-    // Where others wait for the processor too, the median tells how often one had to queue; the
-    // shortest run is the one that did not.
+    // On a busy machine the median includes waiting for the processor; the shortest run does not.
     println!(
         "plain {plain_median:.3} ms, cell {held_median:.3} ms, of the shortest runs {:+.3} ms, \
          difference {:+.3} ms",
@@ -169,7 +168,7 @@ fn run_command(arguments: &[OsString]) -> Result<i32, String> {
             return Ok(124);
         };
         let code = status.code().or(status.signal().map(|signal| 128 + signal)).unwrap_or(125);
-        // A socket of the host went away while the sandbox was being built around it.
+        // A socket of the host disappeared while the sandbox was being created.
         if code != 1 || cleanup.has_ended {
             return Ok(code);
         }
@@ -198,7 +197,7 @@ fn try_command(
     Ok((status, launch.clean_up()))
 }
 
-/// Past the limit the whole group is killed, which the sandbox must not survive.
+/// At the deadline the whole group is killed, which must end the sandbox too.
 fn wait_until_deadline(child: &mut Child, limit: Duration) -> Option<ExitStatus> {
     let deadline = Instant::now() + limit;
     loop {

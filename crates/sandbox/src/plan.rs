@@ -1,36 +1,37 @@
-//! What one command may touch: the kernel's side of the policy, as a value.
+//! What one command may access, as data: the kernel's part of the policy.
 //!
 //! Nothing is decided here and nothing is read from a project. Writable roots come from the user
-//! (where the session works, directories added by hand), never from files inside them.
+//! (working and added directories), never from files inside them.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// What one command may touch. Everything else on the machine is read-only or out of reach.
+/// What one command may access. Everything else on the machine is read-only or hidden.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SandboxPlan {
-    /// Where the command starts; absolute.
+    /// The command's directory; absolute.
     pub directory: PathBuf,
-    /// Directories it may write to, chosen by the user. What [`windlass_permission`] protects by
-    /// name stays as it is at the top of each, files that do not exist yet included.
+    /// Writable directories, chosen by the user. Names that [`windlass_permission`] protects cannot
+    /// be changed at the top of each, nor created.
     pub roots: Vec<PathBuf>,
-    /// More directories it may write to, ours and not the user's: nothing in them is protected.
+    /// Further writable directories of ours, in which nothing is protected.
     pub scratch: Vec<PathBuf>,
-    /// Files and directories that it may read although they lie where the host's sockets and
-    /// temporary files are: `/tmp`, `/run`.
+    /// Files and directories that it may read inside the directories for sockets and temporary
+    /// files: `/tmp`, `/run`.
     pub readable: Vec<PathBuf>,
-    /// More files and directories that stay as they are, inside the roots.
+    /// Further protected files and directories inside the roots.
     pub protected: Vec<PathBuf>,
-    /// Files and directories whose content the command must not see. See [`secrets`](crate::secrets).
+    /// Files and directories that it must not read. See [`secrets`](crate::secrets).
     pub hidden: Vec<PathBuf>,
     pub environment: Vec<(OsString, OsString)>,
     pub network: SandboxNetwork,
     pub limits: SandboxLimits,
-    /// May it change modes, owners and times? Only Landlock asks: it cannot tell a file inside the
-    /// roots from one outside there, so without leave it refuses all of these calls.
+    /// May it change modes, owners and times? Only used with Landlock, which cannot distinguish
+    /// files inside the roots from others there, so these calls are refused without permission.
     pub may_change_metadata: bool,
-    /// Will it go on running beside other work, like a server? Then protected directories that do not
-    /// exist cannot be made, and it is unknown afterwards who made a file: new protected ones are told.
+    /// Will it run in the background, like a server? Then missing protected directories cannot be
+    /// created as placeholders, and it is unknown afterwards who created a file: new protected ones
+    /// are only reported.
     pub is_background: bool,
 }
 
@@ -38,21 +39,20 @@ pub struct SandboxPlan {
 pub enum SandboxNetwork {
     #[default]
     Off,
-    /// The hosts that a [`Proxy`](crate::Proxy) listening on this socket lets through.
+    /// Only hosts that the [`Proxy`](crate::Proxy) at this socket allows.
     ViaProxy(PathBuf),
-    /// The network of the machine.
+    /// The host's network.
     Open,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SandboxLimits {
     pub processes: u64,
-    /// Bytes of memory that one process may have for itself, and all of them together where there
-    /// is a control group to count them.
+    /// Limit on the memory of one process, and of all together if there is a control group.
     pub memory: u64,
-    /// Bytes of the private `/tmp`.
+    /// Size of the private `/tmp`.
     pub scratch: u64,
-    /// Seconds of processor time of one process.
+    /// Limit on the processor time of one process, in seconds.
     pub processor_seconds: Option<u64>,
 }
 
@@ -68,8 +68,8 @@ impl Default for SandboxLimits {
 }
 
 impl SandboxPlan {
-    /// A plan for a command in a directory that it may write to: no network, no environment, and
-    /// the usual secrets of this home hidden.
+    /// A plan for a command with one writable directory: no network, no environment, and the usual
+    /// secrets of this home hidden.
     #[must_use]
     pub fn new(directory: impl Into<PathBuf>, home: Option<&Path>) -> Self {
         let directory = directory.into();

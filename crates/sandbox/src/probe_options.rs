@@ -1,19 +1,19 @@
-//! What a caller wants of a sandbox, and how the launcher finds its way back into our code.
+//! Options of the probe, and how a launcher starts our entry.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SandboxProbeOptions {
-    /// How a new process reaches [`enter`](crate::enter).
+    /// How a new process calls [`enter`](crate::enter).
     pub entry: EntryProgram,
-    /// Only this one. Otherwise the best that works.
+    /// Use only this backend. `None` means the best that works.
     pub backend: Option<SandboxBackend>,
-    /// Where bubblewrap is. Otherwise where systems put it.
+    /// The path of bubblewrap. `None` means the usual ones.
     pub bubblewrap: Option<PathBuf>,
 }
 
-/// A program of ours and the arguments after which it calls [`enter`](crate::enter) with the rest.
+/// A program of ours, and the arguments with which it calls [`enter`](crate::enter) with the rest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EntryProgram {
     pub program: PathBuf,
@@ -22,14 +22,14 @@ pub struct EntryProgram {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SandboxBackend {
-    /// Namespaces and mounts made by `bwrap`, and seccomp.
+    /// Namespaces and mounts by `bwrap`, and seccomp.
     Bubblewrap,
-    /// Landlock and seccomp, applied by our own entry.
+    /// Landlock and seccomp, set by our own entry.
     Landlock,
 }
 
 impl SandboxProbeOptions {
-    /// The best that works, entered through this program and these arguments.
+    /// The best backend that works, with this entry.
     pub fn best_available(
         program: impl Into<PathBuf>,
         arguments: impl IntoIterator<Item = &'static str>,

@@ -1,28 +1,28 @@
-//! Which names at the top of a writable root stay as they are.
+//! Protected names at the top of a writable root.
 //!
-//! The list is `permission`'s own: what asks there is held here. This file only adds what `git`
-//! reads inside its directory.
+//! The list is from `permission`: where that asks, the sandbox protects. This file only adds what
+//! `git` reads inside of its directory.
 
 use windlass_permission::{PROTECTED_DIRECTORIES, PROTECTED_FILES};
 
-/// What makes `git` run or read something else, inside `.git`. The rest of it is written by every
-/// commit. `commondir` sends git to another directory for its configuration, and `modules` holds
-/// the same files once more for each submodule.
+/// Files in `.git` that make `git` run or read something else. All other files there are written by
+/// every commit. `commondir` redirects git to another configuration, and `modules` contains the
+/// same files for each submodule.
 pub(crate) const PROTECTED_IN_GIT: &[&str] =
     &["hooks", "config", "config.worktree", "info", "commondir", "modules"];
 
-/// A protected directory, and one inside that is written nevertheless, as `permission` has it.
+/// A protected directory, and a writable one inside of it, as in `permission`.
 pub(crate) const WRITABLE_IN_PROTECTED: (&str, &str) = (".claude", "worktrees");
 
 /// Those of them that are directories.
 pub(crate) const DIRECTORIES_IN_GIT: &[&str] = &["hooks", "info", "modules"];
 
-/// Files that no build reads: an empty directory in their place while a command runs harms nobody.
+/// Files that no build reads, so that a placeholder does no harm while a command runs.
 pub(crate) const HELD_FILES: &[&str] = &[".envrc", ".mcp.json"];
 
-/// What a shell prompt, an editor that is open or an agent reads by itself, and what a build reads that
-/// is told of nothing. The others are read when the user starts a program for them, at that very moment. A
-/// short list: each name costs time at every start, and shows as an empty directory while a command runs.
+/// Files that a shell prompt, a running editor or an agent reads by itself. The others are read
+/// only when the user starts a program. The list is short, because each name costs time at every
+/// start and shows as an empty directory while a command runs.
 pub(crate) const HELD_IN_FOREGROUND: &[&str] = &[
     ".git",
     ".vscode",

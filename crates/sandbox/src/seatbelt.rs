@@ -1,7 +1,7 @@
-//! The same plan as a Seatbelt profile, for macOS.
+//! Renders a plan as a Seatbelt profile for macOS.
 //!
-//! Untested: no machine with macOS runs our tests. The text is held by unit tests, what it does is
-//! not, so nothing in the product starts a command with it.
+//! Untested: none of our test machines runs macOS. Unit tests only check the text, not its effect,
+//! so the product does not start commands with it.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -10,8 +10,8 @@ use crate::cell_plan::CellPlan;
 use crate::plan::{SandboxNetwork, SandboxPlan};
 use crate::protected_names::{is_git_directory, list_protected_names};
 
-/// The profile for a plan: everything may be read but the hidden, the roots may be written but the
-/// protected, and the network is off unless it goes through a local socket.
+/// The profile of a plan: everything is readable except hidden paths, the roots are writable except
+/// protected paths, and the network is off except through a local socket.
 #[must_use]
 pub fn render_profile(plan: &SandboxPlan) -> String {
     let mut text = String::from(
@@ -31,7 +31,7 @@ pub fn render_profile(plan: &SandboxPlan) -> String {
         for inside in crate::protected_names::PROTECTED_IN_GIT {
             push_rule(&mut text, "deny file-write*", "subpath", &root.join(".git").join(inside));
         }
-        // The directory itself can be neither renamed nor removed; what is in it can be written.
+        // The directory itself cannot be renamed or removed, but its content can be written.
         push_rule(&mut text, "deny file-write-unlink", "literal", &root.join(".git"));
     }
     for path in &plan.protected {
@@ -50,8 +50,8 @@ pub fn render_profile(plan: &SandboxPlan) -> String {
     text
 }
 
-/// The profile of a read-only cell: everything may be read but the hidden, nothing may be written but
-/// its own temporary directory, and there are no sockets.
+/// The profile of a read-only cell: everything is readable except hidden paths, only its temporary
+/// directory is writable, and there are no sockets.
 #[must_use]
 pub fn render_cell_profile(plan: &CellPlan) -> String {
     let mut text = String::from(
@@ -63,7 +63,7 @@ pub fn render_cell_profile(plan: &CellPlan) -> String {
     for path in &plan.hidden {
         push_rule(&mut text, "deny file-read* file-write*", "subpath", path);
     }
-    // The last rule that speaks of a path counts.
+    // The last matching rule applies.
     for path in &plan.shown {
         push_rule(&mut text, "allow file-read*", "subpath", path);
         for hidden in plan.hidden.iter().filter(|hidden| hidden.starts_with(path)) {

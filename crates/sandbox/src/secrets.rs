@@ -1,12 +1,12 @@
-//! Where people keep keys. Hidden from sandboxed commands whether or not a rule speaks of them.
+//! Usual paths of keys. Hidden from sandboxed commands, with or without a rule.
 //!
-//! Names only: a path that does not exist needs no hiding, and nothing is opened here. Package
-//! managers' own stores of credentials are in the list although their programs want them: without
-//! a network they have no use for a key, and with one it is worth a question.
+//! Names only: a path that does not exist needs no hiding, and nothing is opened here. Credentials
+//! of package managers are in the list although their programs use them: without network access
+//! they need no key, and with it the user should be asked.
 
 use std::path::{Path, PathBuf};
 
-/// Below the home directory.
+/// Relative to the home directory.
 const OF_HOME: &[&str] = &[
     ".ssh",
     ".gnupg",
@@ -59,8 +59,8 @@ const OF_HOME: &[&str] = &[
     ".codex/auth.json",
 ];
 
-/// Below the home directory: programs, their libraries and their caches, and what git reads. Anything
-/// else there may hold a token.
+/// Relative to the home directory: programs, libraries, caches, and git's settings. Anything else
+/// there may contain a token.
 const TOOLCHAINS: &[&str] = &[
     ".asdf",
     ".bun",
@@ -126,13 +126,13 @@ const TOOLCHAINS: &[&str] = &[
     "sdk",
 ];
 
-/// What a sandboxed command sees of a home directory, whether or not it exists.
+/// What a sandboxed command can see of a home directory; the paths need not exist.
 #[must_use]
 pub fn list_home_toolchains(home: &Path) -> Vec<PathBuf> {
     TOOLCHAINS.iter().map(|name| home.join(name)).collect()
 }
 
-/// The usual places of keys below a home directory.
+/// The usual paths of keys in a home directory.
 #[must_use]
 pub fn list_home_secrets(home: &Path) -> Vec<PathBuf> {
     OF_HOME.iter().map(|name| home.join(name)).collect()

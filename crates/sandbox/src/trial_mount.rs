@@ -1,5 +1,5 @@
-//! A directory on trial: programs see an overlay over it, at the same path, and everything else
-//! read-only. What they change is collected in a folder of ours and applied or dropped later.
+//! A directory on trial: programs see an overlay at its path, and everything else read-only.
+//! Changes are collected in a folder of ours, and applied or discarded later.
 
 use std::ffi::OsString;
 use std::io::Read as _;
@@ -8,31 +8,32 @@ use std::process::{Command, Stdio};
 
 use crate::probe_options::EntryProgram;
 
-/// What one trial is made of. All paths are absolute and free of links.
+/// The parts of one trial. All paths are absolute and canonical.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrialMount {
-    /// The directory that is tried.
+    /// The directory on trial.
     pub root: PathBuf,
-    /// Collects what changes. On one file system with `work`, outside the root.
+    /// Collects changes. On the same file system as `work`, outside of the root.
     pub upper: PathBuf,
-    /// The kernel's own place beside it; empty when the trial begins.
+    /// Used by the kernel; empty when the trial begins.
     pub work: PathBuf,
-    /// Folders and files that stay as they are on the host, and may be written.
+    /// Folders and files that remain writable on the host.
     pub writable: Vec<PathBuf>,
-    /// Folders in which something may be made, while what is there already is read-only.
+    /// Folders in which entries may be created, but existing ones are read-only.
     pub shared_folders: Vec<PathBuf>,
-    /// What is there already and may be written all the same: names that begin so.
+    /// The prefix of existing entries there that are writable.
     pub own_name: Option<OsString>,
-    /// End the command when the thread ends that started it. For one that is started by a thread that
-    /// stays.
+    /// End the command when the thread ends that started it. Only for a thread that outlives the
+    /// command.
     pub ends_with_parent: bool,
 }
 
-/// The role of the entry that mounts a trial.
+/// The entry's role for mounting a trial.
 pub(crate) const TRIAL_ROLE: &str = "trial";
 
 impl TrialMount {
-    /// The same command on trial. Its environment must be given whole. Descriptors stay as they are.
+    /// Wraps a command so that it runs on the trial. Its environment must be set completely.
+    /// Descriptors are inherited.
     #[must_use]
     pub fn wrap_command(&self, entry: &EntryProgram, command: &Command) -> Command {
         let mut wrapped = Command::new(&entry.program);
@@ -63,10 +64,10 @@ impl TrialMount {
         wrapped
     }
 
-    /// Mounts it once, for nothing but to see whether that works. Blocks for a moment.
+    /// Mounts once, to check whether that works. Blocks for a moment.
     ///
     /// # Errors
-    /// Why it does not, in words.
+    /// Why it does not work, as a message.
     pub fn check(&self, entry: &EntryProgram) -> Result<(), String> {
         let mut nothing = Command::new("/bin/true");
         nothing.env_clear().current_dir(&self.root);
@@ -75,7 +76,7 @@ impl TrialMount {
         let mut child = command.spawn().map_err(|error| error.to_string())?;
         let mut words = String::new();
         if let Some(stderr) = child.stderr.take() {
-            // It ends with the process, which only mounts.
+            // The entry only mounts and exits, so this ends.
             let _ = stderr.take(WORDS_MAX).read_to_string(&mut words);
         }
         let status = child.wait().map_err(|error| error.to_string())?;
@@ -88,17 +89,17 @@ impl TrialMount {
 
 const WORDS_MAX: u64 = 4 << 10;
 
-/// What the entry says when it cannot mount, without its name.
+/// The entry's message, without its prefix.
 fn strip_prefix(words: &str) -> String {
     let line = words.lines().next().unwrap_or("it ended without a word");
     line.split_once(": ").map_or(line, |(_, rest)| rest).to_owned()
 }
 
-/// What a trial's entry is told: pairs of a word and a path up to `--`, then the command.
+/// The arguments of the entry: pairs of a name and a path up to `--`, then the command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TrialArguments {
     pub(crate) mount: TrialMount,
-    /// Whose child this must be.
+    /// The id of the parent.
     pub(crate) parent_pid: Option<i32>,
     pub(crate) command: Vec<OsString>,
 }

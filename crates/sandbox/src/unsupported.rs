@@ -1,4 +1,4 @@
-//! Where there is no sandbox yet: everything that needs one is refused.
+//! Stubs for systems without a sandbox: everything that needs one is refused.
 
 use std::convert::Infallible;
 use std::ffi::{OsStr, OsString};
@@ -12,24 +12,24 @@ use crate::failure::SandboxFailure;
 use crate::plan::SandboxPlan;
 use crate::probe_options::{SandboxBackend, SandboxProbeOptions};
 
-/// A sandbox that works on this machine: there is none.
+/// Cannot be created on this system.
 #[derive(Debug)]
 pub struct Sandbox {
     never: Infallible,
 }
 
-/// A command that is ready to be started: there is none.
+/// Cannot be created on this system.
 #[derive(Debug)]
 pub struct SandboxLaunch {
     never: Infallible,
 }
 
-/// What came of a command besides its own result.
+/// The result of cleaning up after a command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SandboxCleanup {
     pub reverted: Vec<RevertedProtectedFile>,
     pub left_alone: Vec<PathBuf>,
-    /// Why the sandbox did not let it start.
+    /// Why the command could not start.
     pub problem: Option<String>,
     pub has_ended: bool,
 }
@@ -38,12 +38,12 @@ pub struct SandboxCleanup {
 pub struct RevertedProtectedFile {
     pub path: PathBuf,
     pub moved_to: Option<PathBuf>,
-    /// Is what was there before there again?
+    /// Was the old content restored?
     pub is_restored: bool,
 }
 
 impl Sandbox {
-    /// Finds nothing.
+    /// Always fails.
     ///
     /// # Errors
     ///
@@ -69,7 +69,7 @@ impl Sandbox {
     ///
     /// # Errors
     ///
-    /// When this plan cannot be held here.
+    /// This plan cannot be enforced.
     pub fn prepare_command<A: AsRef<OsStr>>(
         &self,
         _plan: &SandboxPlan,
@@ -83,7 +83,7 @@ impl Sandbox {
     ///
     /// # Errors
     ///
-    /// As [`Sandbox::prepare_command`].
+    /// As for [`Sandbox::prepare_command`].
     pub fn prepare_shell(
         &self,
         _: &SandboxPlan,
@@ -93,12 +93,12 @@ impl Sandbox {
         match self.never {}
     }
 
-    /// Something ran that may change protected files.
+    /// Something else may have changed protected files.
     pub fn accept_protected_changes(&self) {
         match self.never {}
     }
 
-    /// This file was made with permission.
+    /// This file was created with permission.
     pub fn accept_protected_change(&self, _: &Path) {
         match self.never {}
     }
@@ -116,16 +116,16 @@ impl Sandbox {
 }
 
 impl SandboxLaunch {
-    /// Starts it.
+    /// Starts the command.
     ///
     /// # Errors
     ///
-    /// Whatever `start` returns.
+    /// The error of `start`.
     pub fn spawn<T>(&mut self, _start: impl FnOnce(Command) -> io::Result<T>) -> io::Result<T> {
         match self.never {}
     }
 
-    /// The caller no longer waits for it.
+    /// The command moves to the background.
     pub fn continue_in_background(&mut self) -> bool {
         match self.never {}
     }
@@ -136,13 +136,13 @@ impl SandboxLaunch {
     }
 }
 
-/// A cell that works on this machine: there is none.
+/// Cannot be created on this system.
 #[derive(Debug)]
 pub struct Cell {
     never: Infallible,
 }
 
-/// A command that is ready to be started in a cell: there is none.
+/// Cannot be created on this system.
 #[derive(Debug)]
 pub struct PreparedCell {
     never: Infallible,
@@ -176,7 +176,7 @@ impl Cell {
 }
 
 impl PreparedCell {
-    /// Starts it.
+    /// Starts the command.
     ///
     /// # Errors
     ///

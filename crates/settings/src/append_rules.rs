@@ -17,7 +17,7 @@ pub enum RuleList {
 }
 
 impl RuleList {
-    /// All of them, in the order in which they count.
+    /// In order of precedence.
     pub const ALL: [Self; 3] = [Self::Deny, Self::Ask, Self::Allow];
 
     #[must_use]
@@ -30,10 +30,10 @@ impl RuleList {
     }
 }
 
-/// Adds rules that are not there yet. `copy` is where the last good copy is kept.
+/// Adds rules that are not there yet. `copy` is where the last valid version is kept.
 ///
 /// # Errors
-/// The file is not settings, is a link, or could not be written.
+/// The file is not valid settings, is a symlink, or could not be written.
 pub fn append_rules(
     path: &Path,
     list: RuleList,
@@ -43,7 +43,8 @@ pub fn append_rules(
     edit_settings_file(path, copy, |old| append_to_text(old, list.key(), rules))
 }
 
-/// Changes a settings file; `Err` is why that cannot be done. One that is a link is left alone.
+/// Edits a settings file; an `Err` of the function is why that is not possible. A symlink is left
+/// alone.
 pub(crate) fn edit_settings_file(
     path: &Path,
     copy: Option<&Path>,
@@ -101,7 +102,7 @@ fn append_to_text(text: &str, list: &str, rules: &[String]) -> Result<String, St
             Some(list) => list.insert_entries(text, &texts),
         },
     };
-    // What is on the disk must be what was meant, whatever the text looked like.
+    // Verify the edit by parsing, because the text may be formatted in unexpected ways.
     let is_meant = new.as_deref().is_some_and(|new| {
         serde_json::from_str::<Value>(new).is_ok_and(|new| new == Value::Object(settings))
     });

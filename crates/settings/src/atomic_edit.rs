@@ -19,14 +19,15 @@ use crate::settings_write_error::SettingsWriteError;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AtomicEdit<'a> {
     pub(crate) path: &'a Path,
-    /// Who may read a new one; an old one keeps its rights.
+    /// The mode of a new file; an existing one keeps its mode.
     pub(crate) mode: u32,
-    /// Where the last good copy is kept.
+    /// Where the last valid version is kept.
     pub(crate) backup: Option<&'a Path>,
 }
 
 impl AtomicEdit<'_> {
-    /// Reads, changes and writes the file under the lock. `None` from `change` writes nothing.
+    /// Reads, changes and writes the file under the lock. Writes nothing if `change` returns
+    /// `None`.
     pub(crate) fn apply(
         self,
         change: impl FnOnce(Option<&str>) -> Result<Option<String>, SettingsWriteError>,
@@ -69,7 +70,7 @@ impl AtomicEdit<'_> {
         }
     }
 
-    /// The new file is on the disk before it gets its name.
+    /// The new file must be on disk before it gets the final name.
     fn replace(&self, path: &Path, text: &str, rights: u32) -> Result<(), SettingsWriteError> {
         let failed = |error: std::io::Error| SettingsWriteError::new(path, error);
         if let Some(folder) = path.parent() {
@@ -82,7 +83,7 @@ impl AtomicEdit<'_> {
             .and_then(|()| file.sync_all())
             .and_then(|()| fs::rename(&temporary, path));
         written.map_err(|error| {
-            // It is not worth a second message.
+            // The first error is already reported.
             let _ = fs::remove_file(&temporary);
             failed(error)
         })
@@ -97,7 +98,7 @@ fn create_temporary(path: &Path) -> std::io::Result<(File, PathBuf)> {
         let temporary = path.with_file_name(format!(".{name}.{}-{number}", std::process::id()));
         match OpenOptions::new().write(true).create_new(true).mode(0o600).open(&temporary) {
             Ok(file) => return Ok((file, temporary)),
-            // Left by a process that was killed and had our number.
+            // Left by a killed process with the same id.
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists && number < 100 => {
                 number += 1;
             }

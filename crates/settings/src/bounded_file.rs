@@ -1,4 +1,4 @@
-//! The text of one file, within bounds. What is no ordinary file is not waited for.
+//! Reads a file up to a limit. Never blocks on a pipe or device.
 
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read};
@@ -9,18 +9,18 @@ use rustix::fs::OFlags;
 
 pub(crate) const SETTINGS_BYTES_MAX: u64 = 2 * 1024 * 1024;
 
-/// May everybody on this machine write to it?
+/// Can every user of this machine write to it?
 pub(crate) fn is_world_writable(path: &Path) -> bool {
     path.metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o002 != 0)
 }
 
-/// Opens what stands there without waiting for the other end of a pipe.
+/// Opens a file without blocking on a pipe.
 pub(crate) fn open_without_waiting(path: &Path) -> std::io::Result<File> {
     let wait_for_nobody = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or_default();
     OpenOptions::new().read(true).custom_flags(wait_for_nobody).open(path)
 }
 
-/// The text; nothing if there is no such file; otherwise why it cannot be read.
+/// The text; `None` if the file does not exist; an error if it cannot be read.
 pub(crate) fn read_bounded(path: &Path) -> Result<Option<String>, String> {
     let file = match open_without_waiting(path) {
         Ok(file) => file,

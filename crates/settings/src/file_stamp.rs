@@ -1,13 +1,13 @@
-//! When a settings file was last read: what identified it, and what it counts as saying since.
+//! Identifies the version of a settings file that was last read, and overrides its content.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// What files are taken to say, in the place of what is in them; nothing is a file that is not there.
+/// Texts that replace the content of files; `None` means that the file counts as missing.
 pub(crate) type FileOverrides = BTreeMap<PathBuf, Option<String>>;
 
-/// By this a file is known to be as it was.
+/// If this is equal, the file has not changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SettingsFileStamp {
     device_and_inode: (u64, u64),
@@ -18,7 +18,7 @@ pub(crate) struct SettingsFileStamp {
 }
 
 impl SettingsFileStamp {
-    /// Of a file; nothing, if there is none.
+    /// `None` if the file does not exist.
     pub(crate) fn read(path: &Path) -> Option<Self> {
         let metadata = path.metadata().ok()?;
         Some(Self {

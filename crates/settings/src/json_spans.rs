@@ -1,8 +1,8 @@
-//! Where values and keys stand in JSON text, so that a mistake can be shown at its line and an entry
-//! can be added or removed without touching the rest.
+//! Finds the positions of keys and values in JSON text, to show the line of a mistake, and to add
+//! or remove an entry without changing the rest.
 //!
-//! `serde_json` decides what is JSON, before and after an edit. `jsonc-parser` is asked for byte ranges
-//! only, with every extension of JSON switched off.
+//! `serde_json` decides what is valid JSON, before and after an edit. `jsonc-parser` is used only
+//! for byte ranges, with every extension of JSON switched off.
 
 use std::ops::Range;
 
@@ -26,7 +26,7 @@ pub(crate) enum JsonSpanKind {
 #[derive(Clone, Debug)]
 pub(crate) struct JsonSpanMember {
     pub(crate) key: String,
-    /// Where the key begins.
+    /// The offset of the key.
     pub(crate) at: usize,
     pub(crate) value: JsonSpanNode,
 }
@@ -66,7 +66,7 @@ impl JsonSpanNode {
         }
     }
 
-    /// The bytes of each member or item, keys included; empty for a scalar.
+    /// The range of each member or item, keys included; empty for a scalar.
     fn entry_spans(&self) -> Vec<Range<usize>> {
         match &self.kind {
             JsonSpanKind::Object(members) => {
@@ -77,7 +77,7 @@ impl JsonSpanNode {
         }
     }
 
-    /// The text with entries added at the end of this object or list, spaced as its last one is.
+    /// The text with entries appended to this object or list, formatted like its last one.
     pub(crate) fn insert_entries(&self, text: &str, entries: &[String]) -> Option<String> {
         if matches!(self.kind, JsonSpanKind::Scalar) {
             return None;
@@ -99,7 +99,7 @@ impl JsonSpanNode {
         let spans = self.entry_spans();
         let entry = spans.get(index)?;
         let before = index.checked_sub(1).and_then(|index| spans.get(index));
-        // A comma goes with it: the one behind it, or the one before the last.
+        // Remove a comma too: the one after it, or for the last entry the one before.
         let removed = match (before, spans.get(index + 1)) {
             (_, Some(after)) => entry.start..after.start,
             (Some(before), None) => before.end..entry.end,
@@ -108,7 +108,8 @@ impl JsonSpanNode {
         Some(format!("{}{}", text.get(..removed.start)?, text.get(removed.end..)?))
     }
 
-    /// Where what a JSON pointer names begins: a key, or an entry of a list. As far as it leads.
+    /// The offset of the key or list entry that a JSON pointer names, or of its nearest existing
+    /// parent.
     pub(crate) fn find_offset(&self, pointer: &str) -> usize {
         let mut node = self;
         let mut at = self.span.start;
@@ -132,7 +133,7 @@ impl JsonSpanNode {
         at
     }
 
-    /// A key that is written twice in one object: it is unknown which of the two is meant.
+    /// A key that occurs twice in one object: it is ambiguous which one applies.
     pub(crate) fn find_duplicate_key(&self) -> Option<(&str, usize)> {
         match &self.kind {
             JsonSpanKind::Scalar => None,
@@ -152,7 +153,7 @@ pub(crate) fn push_pointer_key(pointer: &str, key: &str) -> String {
     format!("{pointer}/{}", key.replace('~', "~0").replace('/', "~1"))
 }
 
-/// JSON and nothing more. Every switch is named, so that a new one does not compile unseen.
+/// Strict JSON. Every option is listed, so that a new one stops the build.
 const STRICT_JSON: ParseOptions = ParseOptions {
     allow_comments: false,
     allow_loose_object_property_names: false,

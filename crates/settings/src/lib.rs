@@ -1,16 +1,16 @@
-//! Settings files: which are read, what they say together, and what of it the user trusted.
+//! Settings files: finds, merges and checks them, and withholds what the user has not trusted.
 //!
-//! One entry point, [`load_settings`]: locations in, [`LoadedSettings`] out. Layers from low to high are the user's, the
-//! project's, the machine's own of the project, the command line's, and the administrator's. A value
-//! of the highest layer counts; objects are merged key by key; lists add up. Where each value came
-//! from is kept.
+//! One entry point, [`load_settings`]: takes locations and returns [`LoadedSettings`]. The layers
+//! from low to high precedence are the user's, the project's, the project's local one, the command
+//! line's, and the administrator's. The value of the highest layer wins; objects are merged key by
+//! key; lists are concatenated. The origin of each value is recorded.
 //!
-//! Two things are never given up. What a project brings along may forbid before the user trusted it,
-//! and nothing else: [`ProjectTrust`] says what was left out and takes the user's yes. And a file that cannot
-//! be read loosens nothing: as its deny rules are not known, everything asks until it is mended.
+//! Two rules are absolute. Before the user trusts a project, its settings can only restrict:
+//! [`ProjectTrust`] lists what was withheld and records the user's consent. And an unreadable file
+//! loosens nothing: its deny rules are unknown, so every call asks until it is repaired.
 //!
-//! Hooks and servers are handed on as they are written, with the layer they come from; the crates that
-//! run them interpret them. Nothing is run here.
+//! Hooks and servers are returned as written, with their layer; the crates that run them interpret
+//! them. Nothing is run here.
 
 mod append_rules;
 mod atomic_edit;

@@ -28,14 +28,14 @@ pub(crate) fn find_candidates(request: &SettingsRequest) -> Vec<SettingsCandidat
     settings_location::list_candidates(&request, &root)
 }
 
-/// The request with the real path of where we are, and the root of the project.
+/// Resolves the working directory, and finds the root of the project.
 fn resolve_request(request: &SettingsRequest) -> (SettingsRequest, PathBuf) {
     let cwd = request.cwd.canonicalize().unwrap_or_else(|_| request.cwd.clone());
     let root = settings_location::find_project_root(&cwd);
     (SettingsRequest { cwd, ..request.clone() }, root)
 }
 
-/// The same, where some files are taken to say something else than what is in them.
+/// The same, with some files replaced by given texts.
 pub(crate) fn load_with_overrides(
     request: &SettingsRequest,
     overrides: &FileOverrides,
@@ -51,7 +51,7 @@ pub(crate) fn load_with_overrides(
     merge_values(request, &layers, &mut loaded);
     let may_run = |one: &SourcedValue<_>| loaded.trust.is_given() || !is_from_project(one.source);
     let disabled = loaded.settings.mcp.disabled_mcpjson_servers.clone().unwrap_or_default();
-    // Naming some of a project's servers disables the others.
+    // A list of enabled servers disables all others of the project.
     let enabled = loaded.settings.mcp.enabled_mcpjson_servers.clone();
     let enabled =
         enabled.filter(|_| loaded.settings.mcp.enable_all_project_mcp_servers != Some(true));
@@ -78,12 +78,13 @@ pub(crate) fn load_with_overrides(
     loaded
 }
 
-/// The project's files come from its authors; those of `~/.claude.json` for a project from the user.
+/// The project's files come from its authors; entries for a project in `~/.claude.json` from the
+/// user.
 fn is_from_project(source: SettingsSource) -> bool {
     source == SettingsSource::Project
 }
 
-/// What the project wants, and whether the user said yes to it.
+/// What the project requests, and whether the user trusts it.
 fn evaluate_trust(
     request: &SettingsRequest,
     root: &Path,
@@ -124,7 +125,7 @@ fn evaluate_trust(
     trust.endpoints =
         project.flat_map(|layer| find_endpoints(&layer.name, &layer.settings)).collect();
     if let Some(state) = &request.locations.state {
-        // A record that cannot be read is told below; until then no host is accepted.
+        // An unreadable trust record is reported below; until then no host is accepted.
         let _ = TrustStore::new(state).evaluate_endpoints(&mut trust);
     }
     trust.state = TrustState::Never;
@@ -144,7 +145,7 @@ fn evaluate_trust(
     trust
 }
 
-/// Does the user start in a mode that any other would loosen?
+/// Is the user's mode so strict that any other would be looser?
 fn is_strict_user_mode(layers: &[SettingsLayer]) -> bool {
     let mode = |layer: &SettingsLayer| {
         let mode = layer.settings.get("permissions")?.get("defaultMode")?;

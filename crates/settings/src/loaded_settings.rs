@@ -1,4 +1,4 @@
-//! What was read, put together: the settings in force, and everything worth knowing about them.
+//! The merged settings, with their origins and problems.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,39 +14,40 @@ use crate::settings_key;
 use crate::settings_problem::SettingsProblem;
 use crate::trust::{ProjectTrust, TrustedScripts};
 
-/// A value with the layer it comes from.
+/// A value with its layer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SourcedValue<T> {
     pub source: SettingsSource,
-    /// The file, or the flag.
+    /// The file or flag.
     pub name: String,
     pub value: T,
 }
 
-/// The settings in force. What the user has not trusted is not in here, except in `trust`.
+/// The settings in force. Whatever the user has not trusted is only in `trust`.
 #[derive(Clone, Debug, Default)]
 pub struct LoadedSettings {
-    /// All layers together. `permissions` and `hooks` are empty: see below.
+    /// All layers merged. `permissions` and `hooks` are empty, because they are in the fields
+    /// below.
     pub settings: SettingsFile,
     pub rules: Rules,
-    /// What the administrator denies and asks about: no other layer lifts it.
+    /// The administrator's deny and ask rules, which no other layer can override.
     pub managed: Rules,
-    /// The mode to start in, if a layer says.
+    /// The initial mode, if a layer sets it.
     pub mode: Option<PermissionMode>,
-    /// `bypassPermissions` mode is switched off.
+    /// `bypassPermissions` mode is disabled.
     pub forbids_bypass: bool,
-    /// More directories to work in, absolute; whether they are there was not looked at.
+    /// Additional working directories, absolute; not checked for existence.
     pub directories: Vec<SourcedValue<PathBuf>>,
-    /// The `hooks` of each layer as written, lowest first; those that may run.
+    /// The `hooks` of each layer as written, lowest first; only those that may run.
     pub hooks: Vec<SourcedValue<Map<String, Value>>>,
-    /// The `mcpServers` of each file as written, lowest first; those that may be started. The
-    /// project's `.mcp.json` is [`SettingsSource::Project`]; of `~/.claude.json`, what it holds for all
-    /// projects is [`SettingsSource::User`] and what it holds for this one [`SettingsSource::Local`].
+    /// The `mcpServers` of each file as written, lowest first; only those that may be started. The
+    /// project's `.mcp.json` is [`SettingsSource::Project`]; entries of `~/.claude.json` for all
+    /// projects are [`SettingsSource::User`], and those for this one [`SettingsSource::Local`].
     pub mcp_servers: Vec<SourcedValue<Map<String, Value>>>,
-    /// Everything that was looked for, lowest first.
+    /// All candidate files, lowest first.
     pub files: Vec<SettingsFileRead>,
     pub problems: Vec<SettingsProblem>,
-    /// What the project wants that needs the user's trust.
+    /// What the project requests that needs trust.
     pub trust: ProjectTrust,
     pub(crate) origins: BTreeMap<String, Vec<String>>,
     pub(crate) rule_origins: Vec<RuleOrigin>,
@@ -55,25 +56,25 @@ pub struct LoadedSettings {
 #[derive(Clone, Debug)]
 pub(crate) struct RuleOrigin {
     pub(crate) rule: String,
-    /// `file:line`, or the file alone.
+    /// `file:line`, or only the file.
     pub(crate) place: String,
 }
 
 impl LoadedSettings {
-    /// The scripts that the project's own configuration names, as they were trusted. Names that are
-    /// not absolute are read from this directory and from the project's root.
+    /// The trusted versions of scripts that the project's configuration names. Relative names are
+    /// resolved from this directory and from the project's root.
     #[must_use]
     pub fn trusted_scripts(&self, cwd: &Path) -> TrustedScripts {
         TrustedScripts::from_trust(&self.trust, cwd)
     }
 
-    /// The files a value came from, by its key: `model`, `env.NAME`, `sandbox.network.allowedDomains`.
+    /// The files that set a key: `model`, `env.NAME`, `sandbox.network.allowedDomains`.
     #[must_use]
     pub fn origin(&self, key: &str) -> &[String] {
         self.origins.get(key).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// Does a file of the project say this, by its key or a key below it?
+    /// Does a file of the project set this key, or a key below it?
     #[must_use]
     pub fn is_set_by_project(&self, key: &str) -> bool {
         let below = format!("{key}.");
@@ -95,12 +96,12 @@ impl LoadedSettings {
         last.is_some_and(|last| files.into_iter().any(|file| file.name == *last))
     }
 
-    /// Every value that is in force, by its key, and the files it came from.
+    /// Every key in force, with the files that set it.
     pub fn origins(&self) -> impl Iterator<Item = (&str, &[String])> {
         self.origins.iter().map(|(key, names)| (key.as_str(), names.as_slice()))
     }
 
-    /// Where a rule stands, as a report of a decision names it: `file:line`.
+    /// The origin of a rule as `file:line`, for the explanation of a decision.
     #[must_use]
     pub fn rule_origin(&self, rule: &str) -> Option<&str> {
         let origin = self.rule_origins.iter().find(|origin| origin.rule == rule);
@@ -112,13 +113,13 @@ impl LoadedSettings {
         variables.map(|(name, value)| (name.as_str(), value.to_string()))
     }
 
-    /// Does something come of a value, by its key?
+    /// Does Windlass use this key?
     #[must_use]
     pub fn has_effect(key: &str) -> bool {
         settings_key::has_effect(key)
     }
 
-    /// Is a file of settings broken, so that everything asks?
+    /// Is a settings file broken, so that every call asks?
     #[must_use]
     pub fn is_broken(&self) -> bool {
         self.files.iter().any(|file| file.state == SettingsFileState::Broken)
@@ -128,14 +129,14 @@ impl LoadedSettings {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettingsFileRead {
     pub source: SettingsSource,
-    /// The file, or the flag.
+    /// The file or flag.
     pub name: String,
     pub state: SettingsFileState,
-    /// The keys that count in it.
+    /// The keys in it that are used.
     pub keys: Vec<String>,
-    /// What was taken to be in it, if it could be read.
+    /// The text used for it, if it could be read.
     pub(crate) text: Option<String>,
-    /// What the file was like before it was read.
+    /// Its stamp before it was read.
     pub(crate) stamp: Option<SettingsFileStamp>,
 }
 

@@ -1,5 +1,5 @@
-//! MCP servers where people keep them: the project's `.mcp.json`, and the file in which other programs
-//! keep the user's. As written; what a server is, is known to those who start it.
+//! Reads MCP servers from the project's `.mcp.json`, and from the user's file shared with other
+//! programs. Returned as written; the crate that starts servers interprets them.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -91,7 +91,7 @@ fn read_mcp_json(path: &Path, problems: &mut Vec<SettingsProblem>) -> Map<String
         Map::new()
     };
     if path.is_dir() {
-        // The sandbox holds a missing file by a directory for as long as a command runs.
+        // While a command runs, the sandbox represents a missing file by a directory.
         return Map::new();
     }
     match bounded_file::read_bounded(path) {
@@ -109,7 +109,8 @@ fn read_mcp_json(path: &Path, problems: &mut Vec<SettingsProblem>) -> Map<String
     }
 }
 
-/// For all projects, and for this one. The file belongs to another program and holds much else.
+/// The servers for all projects, and for this one. The file belongs to another program and has many
+/// other keys.
 fn read_claude_json(
     path: &Path,
     request: &SettingsRequest,

@@ -1,5 +1,5 @@
-//! Values of many layers to one: a scalar of the highest layer counts, objects are merged key by key,
-//! lists add up. Which layers a value came from is kept. Pure.
+//! Merges the values of layers: the highest layer's scalar wins, objects are merged key by key,
+//! lists are concatenated. The origins of values are recorded. Pure.
 
 use std::collections::BTreeMap;
 
@@ -8,10 +8,10 @@ use windlass_permission::permission_layer::SettingsSource;
 
 use crate::json_spans::push_pointer_key;
 
-/// Layers by their number in the list that was merged.
+/// Layers by their index in the merged list.
 pub(crate) type ValueOrigins = BTreeMap<String, Vec<usize>>;
 
-/// Merges layers, lowest first. Origins are told by JSON pointer.
+/// Merges layers, lowest first. Origins are keyed by JSON pointer.
 pub(crate) fn merge_layers(
     layers: &[(SettingsSource, &Map<String, Value>)],
 ) -> (Map<String, Value>, ValueOrigins) {
@@ -62,7 +62,7 @@ impl LayerMerge<'_> {
         }
     }
 
-    /// Lists of which the highest layer's counts alone.
+    /// These lists are replaced by the highest layer's instead of concatenated.
     fn replaces_list(&self, pointer: &str) -> bool {
         pointer == "/fallbackModel"
             || (pointer == "/availableModels" && self.source == SettingsSource::Managed)
@@ -110,7 +110,7 @@ mod tests {
                 ],
                 json!({"env": {"A": "1", "B": "2", "C": "2"}}),
             ),
-            // Objects in objects too.
+            // Nested objects too.
             (
                 vec![
                     (
@@ -124,7 +124,7 @@ mod tests {
                 ],
                 json!({"sandbox": {"enabled": true, "network": {"allowedDomains": ["a", "b"]}}}),
             ),
-            // Lists: a union, in order.
+            // Lists: a union in order.
             (
                 vec![
                     (user, json!({"claudeMdExcludes": ["x", "y"]})),
@@ -132,7 +132,7 @@ mod tests {
                 ],
                 json!({"claudeMdExcludes": ["x", "y", "z"]}),
             ),
-            // But fallbackModel is taken whole,
+            // Except fallbackModel, which is replaced,
             (
                 vec![
                     (user, json!({"fallbackModel": ["a", "b"]})),
@@ -140,7 +140,7 @@ mod tests {
                 ],
                 json!({"fallbackModel": ["c"]}),
             ),
-            // and so is a managed availableModels.
+            // and a managed availableModels.
             (
                 vec![
                     (user, json!({"availableModels": ["a"]})),
@@ -155,7 +155,7 @@ mod tests {
                 ],
                 json!({"availableModels": ["b"]}),
             ),
-            // What changes its kind is replaced.
+            // A value of another type is replaced.
             (
                 vec![
                     (user, json!({"fallbackModel": "a"})),

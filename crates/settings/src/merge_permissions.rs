@@ -1,4 +1,4 @@
-//! The permission rules of all layers, with where each stands and what is wrong with them.
+//! Merges the permission rules of all layers, with their origins and problems.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ use crate::settings_location::SettingsRequest;
 use crate::settings_problem::ProblemSeverity;
 use crate::trust::TrustState;
 
-/// Puts the rules of all layers together, and notes where each stands.
+/// Merges the rules of all layers, and records their origins.
 pub(crate) fn merge_permissions(
     request: &SettingsRequest,
     layers: &mut [SettingsLayer],
@@ -49,7 +49,7 @@ pub(crate) fn merge_permissions(
         for (key, rules) in
             [("deny", &alone.rules.deny), ("ask", &alone.rules.ask), ("allow", &alone.rules.allow)]
         {
-            // Rules that stand for broken ones come before those that were written.
+            // Replacements for broken rules come before the written ones.
             let lines = layer.find_rule_lines(key);
             let made = rules.len().saturating_sub(lines.len());
             for (index, rule) in rules.iter().enumerate() {

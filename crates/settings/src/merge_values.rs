@@ -1,4 +1,4 @@
-//! The values of all layers, with where each comes from; hooks stay apart by layer.
+//! Merges all values but rules, with their origins; hooks stay separate by layer.
 
 use serde_json::{Map, Value};
 use windlass_permission::permission_layer::SettingsSource;
@@ -12,7 +12,7 @@ use crate::settings_layer::SettingsLayer;
 use crate::settings_location::SettingsRequest;
 use crate::trust::split_by_trust;
 
-/// Puts everything but the rules of all layers together.
+/// Merges everything except rules.
 pub(crate) fn merge_values(
     request: &SettingsRequest,
     layers: &[SettingsLayer],
@@ -30,15 +30,15 @@ pub(crate) fn merge_values(
         };
         settings.remove("permissions");
         if layer.is_project_or_local() {
-            // A project's author does not say when the user's sessions are deleted.
+            // A project must not decide when the user's sessions are deleted.
             settings.remove("cleanupPeriodDays");
             settings.remove("snapshotMegabytesMax");
             settings.remove("snapshotPeriodDays");
-            // Nor where the user's key is sent, unless the user said yes to that host.
+            // Nor where the user's key is sent, unless the user accepted that host.
             if let Some(Value::Object(variables)) = settings.get_mut("env") {
                 variables.retain(|name, _| loaded.trust.accepts_endpoint(&layer.name, name));
             }
-            // A key without effect is in no digest, so it is not handed on either.
+            // Unused keys are not part of the trust digest, so they are dropped here.
             settings.retain(|key, value| {
                 settings_key::is_used(key) || settings_key::is_harmless(key, value)
             });
@@ -52,7 +52,7 @@ pub(crate) fn merge_values(
     let maps: Vec<(SettingsSource, &Map<String, Value>)> =
         effective.iter().map(|one| (one.layer.source, &one.settings)).collect();
     let (merged, origins) = merge_layers::merge_layers(&maps);
-    // Each layer fits the types, and so do they together.
+    // Each layer is valid, and so is their merge.
     loaded.settings =
         serde_json::from_value::<SettingsFile>(Value::Object(merged)).unwrap_or_default();
     for (pointer, numbers) in origins {
@@ -77,7 +77,7 @@ impl EffectiveLayer<'_> {
     }
 }
 
-/// Takes the hooks out of the layers. Only the administrator switches the administrator's off.
+/// Extracts the hooks. Only the administrator can disable the administrator's hooks.
 fn extract_hooks(layers: &mut [EffectiveLayer<'_>], loaded: &mut LoadedSettings) {
     let managed_sets = |key| layers.iter().any(|one| one.is_managed() && one.sets(key));
     let has_none = managed_sets("disableAllHooks");

@@ -1,5 +1,4 @@
-//! From JSON as written to JSON that fits the types: what does not fit is cut out, entry by entry, and
-//! reported.
+//! Makes JSON fit the types: removes invalid entries one by one, and reports them.
 
 use serde_json::{Map, Value, json};
 use windlass_config_text::find_similar_name;
@@ -9,7 +8,7 @@ use crate::settings::SettingsFile;
 use crate::settings_key;
 use crate::settings_problem::ProblemSeverity;
 
-/// Something that was cut, by its JSON pointer.
+/// A removed entry, by its JSON pointer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PrunedEntry {
     pub(crate) pointer: String,
@@ -63,7 +62,7 @@ fn drop_unknown_keys(
 
 type ValueCheck<'a> = &'a dyn Fn(&Value) -> Result<(), serde_json::Error>;
 
-/// The value without the entries that do not fit. Entries of objects and lists are tried one by one.
+/// The value without invalid entries. Each entry of objects and lists is tried.
 fn drop_unfitting(
     value: Value,
     fits: ValueCheck<'_>,
@@ -109,7 +108,7 @@ fn drop_unfitting(
     }
 }
 
-/// What does not fit, in the words of JSON and not in those of our types.
+/// Describes the error in terms of JSON instead of our types.
 fn reword_serde_error(why: &str) -> String {
     let Some((found, wanted)) = why.split_once(", expected ") else { return why.to_owned() };
     let wanted = match wanted {
@@ -124,7 +123,7 @@ fn reword_serde_error(why: &str) -> String {
     format!("{found}, expected {wanted}")
 }
 
-/// A pointer as people write it.
+/// A JSON pointer in dotted notation.
 pub(crate) fn to_dotted_key(pointer: &str) -> String {
     let steps = pointer.split('/').skip(1).map(|step| step.replace("~1", "/").replace("~0", "~"));
     steps.collect::<Vec<_>>().join(".")

@@ -1,5 +1,5 @@
-//! Rules as they are written, file by file, and how one is added or taken out. Everything else in a
-//! file stays as it is, byte for byte. Files of the administrator's and the command line are only read.
+//! Lists the rules of each file as written, and adds or removes one. Everything else in a file
+//! stays byte for byte the same. Files of the administrator and of the command line are read-only.
 
 use std::path::{Path, PathBuf};
 
@@ -31,8 +31,8 @@ pub struct RuleChange<'a> {
     pub rule: &'a str,
 }
 
-/// All rules that stand in files and flags, the highest layer first. What cannot be read has none:
-/// [`load_settings`] says so.
+/// All rules in files and flags, highest layer first. An unreadable file has none;
+/// [`load_settings`] reports it.
 #[must_use]
 pub fn list_written_rules(request: &SettingsRequest) -> Vec<WrittenRule> {
     let mut found = Vec::new();
@@ -54,7 +54,7 @@ pub fn list_written_rules(request: &SettingsRequest) -> Vec<WrittenRule> {
     found
 }
 
-/// Where a rule of this layer would be written; nothing for a layer that is not ours to write.
+/// The file to which a rule of this layer would be written; `None` for a read-only layer.
 #[must_use]
 pub fn rule_file_path(request: &SettingsRequest, source: SettingsSource) -> Option<PathBuf> {
     let request = &with_real_path(request);
@@ -68,10 +68,11 @@ pub fn rule_file_path(request: &SettingsRequest, source: SettingsSource) -> Opti
     }
 }
 
-/// Adds a rule, and keeps the user's trust in the project if nothing else changed. Gives the file.
+/// Adds a rule, and keeps the user's trust in the project if nothing else changed. Returns the
+/// file.
 ///
 /// # Errors
-/// The layer is not ours to write, or its file could not be changed.
+/// The layer is read-only, or its file could not be changed.
 pub fn add_rule(
     request: &SettingsRequest,
     change: RuleChange<'_>,
@@ -87,10 +88,10 @@ pub fn add_rule(
     Ok(path)
 }
 
-/// "Don't ask again": allow rules for this project on this machine. Gives the file.
+/// "Don't ask again": adds allow rules for this project on this machine. Returns the file.
 ///
 /// # Errors
-/// The file could not be changed, or trust could not be written down.
+/// The file or the trust record could not be changed.
 pub fn add_local_allow_rules(
     request: &SettingsRequest,
     rules: &[String],
@@ -106,10 +107,10 @@ pub fn add_local_allow_rules(
     Ok(path)
 }
 
-/// Takes a rule out of every file of the layer that has it. Gives the files.
+/// Removes a rule from every file of the layer. Returns the files.
 ///
 /// # Errors
-/// No file of the layer has it, the layer is not ours to write, or a file could not be changed.
+/// No file of the layer has the rule, the layer is read-only, or a file could not be changed.
 pub fn remove_rule(
     request: &SettingsRequest,
     change: RuleChange<'_>,
@@ -142,13 +143,13 @@ pub fn remove_rule(
     Ok(names.into_iter().map(PathBuf::from).collect())
 }
 
-/// As settings are loaded: by the real path.
+/// Resolves the working directory, like loading settings does.
 fn with_real_path(request: &SettingsRequest) -> SettingsRequest {
     let cwd = request.cwd.canonicalize().unwrap_or_else(|_| request.cwd.clone());
     SettingsRequest { cwd, ..request.clone() }
 }
 
-/// Where the last good copy of a file is kept.
+/// Where the last valid version of a file is kept.
 fn backup_path(request: &SettingsRequest, path: &Path) -> Option<PathBuf> {
     let state = request.locations.state.as_ref()?;
     let name = sha256::sha256_hex(path.as_os_str().as_encoded_bytes());
@@ -167,7 +168,7 @@ fn remove_rule_from_file(
     })
 }
 
-/// The rules of a list and where each stands.
+/// The rules of a list, with their offsets.
 fn find_rules(text: &str, list: RuleList) -> Vec<(usize, String)> {
     let found = || {
         let settings: Value = serde_json::from_str(text).ok()?;
@@ -180,7 +181,7 @@ fn find_rules(text: &str, list: RuleList) -> Vec<(usize, String)> {
     found().unwrap_or_default()
 }
 
-/// The text without a rule, however often it stands in the list.
+/// The text without a rule, including duplicates.
 fn remove_rule_text(text: &str, list: RuleList, rule: &str) -> Option<String> {
     let mut expected: Value = serde_json::from_str(text).ok()?;
     let mut text = text.to_owned();
@@ -191,12 +192,12 @@ fn remove_rule_text(text: &str, list: RuleList, rule: &str) -> Option<String> {
         let node = &root.member("permissions")?.value.member(list.key())?.value;
         text = node.remove_entry(&text, index)?;
     }
-    // What is on the disk must be what was meant, whatever the text looked like.
+    // Verify the edit by parsing, because the text may be formatted in unexpected ways.
     (serde_json::from_str::<Value>(&text).ok()? == expected).then_some(text)
 }
 
-/// Changes files of a project. Trust in the project extends to the change, and to nothing that another
-/// program changed meanwhile.
+/// Edits files of a project, and extends the user's trust to the edit, but not to a concurrent
+/// change by another program.
 fn edit_keeping_trust(
     request: &SettingsRequest,
     names: &[String],
@@ -217,7 +218,7 @@ fn edit_keeping_trust(
     Ok(())
 }
 
-/// What needs trust once the change is made.
+/// What will need trust after the edit.
 fn expected_trust_items(
     before: &ProjectTrust,
     names: &[String],

@@ -1,4 +1,4 @@
-//! The schema in `docs/` is made from the types. Here it is compared, and written anew when asked.
+//! Compares the schema in `docs/` with the one generated from the types; rewrites it on request.
 
 use std::path::Path;
 

@@ -1,6 +1,6 @@
-//! The keys of a settings file and their types. The JSON Schema in `docs/` is made from these.
+//! The keys of a settings file and their types. The JSON Schema in `docs/` is generated from them.
 //!
-//! Everything is optional. What hooks and plugins mean is known elsewhere; here they are JSON.
+//! Every key is optional. Hooks and plugins are interpreted elsewhere; here they are JSON.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,22 +9,22 @@ use std::num::NonZeroU32;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Number, Value};
 
-/// The settings of one file, or of all layers together.
+/// The settings of one file, or of all layers merged.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct SettingsFile {
-    /// What may run.
+    /// Permission rules and the permission mode.
     pub permissions: Option<PermissionSettings>,
-    /// Managed: only managed allow, ask and deny rules count.
+    /// Managed settings only: use only the allow, ask and deny rules of managed settings.
     pub allow_managed_permission_rules_only: Option<bool>,
-    /// Variables to set, for the session and its tools.
+    /// Environment variables for the session and its tools.
     pub env: Option<BTreeMap<String, Scalar>>,
-    /// The fence around shell commands.
+    /// The sandbox for shell commands.
     pub sandbox: Option<SandboxSettings>,
-    /// Plugins, by `name@marketplace`.
+    /// Enabled plugins, by `name@marketplace`.
     pub enabled_plugins: Option<Map<String, Value>>,
-    /// Do not run the shell snippets of skills and commands.
+    /// Disable the shell snippets in skills and commands.
     pub disable_skill_shell_execution: Option<bool>,
     #[serde(flatten)]
     pub secret_programs: SecretProgramSettings,
@@ -51,312 +51,314 @@ pub struct SettingsFile {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct SecretProgramSettings {
-    /// A program that prints the API key.
+    /// A command that prints the API key.
     pub api_key_helper: Option<String>,
-    /// A program that prints the headers for telemetry, as a JSON object.
+    /// A command that prints headers for telemetry requests, as a JSON object.
     pub otel_headers_helper: Option<String>,
 }
 
-/// Programs run at fixed points of a session.
+/// Commands that run at events of a session.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct HookSettings {
-    /// Programs of the user's, run at fixed points: event, then matchers and handlers.
+    /// Hooks that run at events of a session: for each event, a list of matchers with handlers.
     pub hooks: Option<Map<String, Value>>,
-    /// Run no hooks.
+    /// Disable all hooks.
     pub disable_all_hooks: Option<bool>,
-    /// Managed: run only managed hooks.
+    /// Managed settings only: run only the hooks of managed settings.
     pub allow_managed_hooks_only: Option<bool>,
-    /// Addresses that hooks may ask, a star standing for anything; all when nothing is said.
+    /// URLs that HTTP hooks may call; `*` matches any text. Without this, every URL is allowed.
     pub allowed_http_hook_urls: Option<Vec<String>>,
-    /// Variables that hooks may send to servers; those each names when nothing is said.
+    /// Environment variables that HTTP hooks may send. Without this, those that each hook lists.
     pub http_hook_allowed_env_vars: Option<Vec<String>>,
 }
 
-/// Which model is asked, and how hard it works.
+/// The model and its effort.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct ModelSettings {
-    /// The model to ask.
+    /// The default model.
     pub model: Option<String>,
-    /// Whom to ask when it is overloaded or gone, in order.
+    /// Models to use, in order, when the default model is overloaded or unavailable.
     pub fallback_model: Option<OneOrMany>,
-    /// The models people may choose from.
+    /// The models that users may choose.
     pub available_models: Option<Vec<String>>,
-    /// How hard the model should work.
+    /// The default reasoning effort of the model.
     pub effort_level: Option<EffortLevel>,
-    /// Think before speaking, where the model can be told.
+    /// Use extended thinking by default, if the model supports it.
     pub always_thinking_enabled: Option<bool>,
 }
 
-/// Which servers of the project's `.mcp.json` are used.
+/// Which servers of the project's `.mcp.json` are enabled.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct McpSettings {
-    /// Use every server of the project's `.mcp.json`.
+    /// Enable every server of the project's `.mcp.json`.
     pub enable_all_project_mcp_servers: Option<bool>,
-    /// Servers of `.mcp.json` to use.
+    /// Servers of the project's `.mcp.json` to enable; all others are disabled.
     pub enabled_mcpjson_servers: Option<Vec<String>>,
-    /// Servers of `.mcp.json` not to use.
+    /// Servers of the project's `.mcp.json` to disable.
     pub disabled_mcpjson_servers: Option<Vec<String>>,
 }
 
-/// Instruction files, notes, and the calls made after a run.
+/// Instruction files, memory notes, and model calls after a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct MemorySettings {
-    /// Globs of instruction files not to read, on absolute paths.
+    /// Instruction files to ignore, as globs for absolute paths.
     pub claude_md_excludes: Option<Vec<String>>,
-    /// Read the notes that were kept of earlier conversations in the project, and keep new ones.
+    /// Read the memory notes of earlier conversations in this project, and write new ones.
     pub auto_memory_enabled: Option<bool>,
-    /// Where such notes are kept, instead of beside the transcripts.
+    /// The directory for memory notes. The default is beside the transcripts.
     pub auto_memory_directory: Option<String>,
-    /// What is seen to when a run is over, each by one more call of the small model.
+    /// Optional work after a run, each by one more call of the small model.
     pub after_run: Option<AfterRunSettings>,
 }
 
-/// When a conversation is summarised, and when a run is ended.
+/// When a conversation is compacted, and when a run is stopped.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct RunLimitSettings {
-    /// Make a summary when the window is full.
+    /// Compact the conversation automatically when the context window is nearly full.
     pub auto_compact_enabled: Option<bool>,
-    /// The window to stay within, in tokens.
+    /// The context window to use, in tokens, if smaller than the model's.
     pub auto_compact_window: Option<u64>,
-    /// End a run, or ask, when the same turns come again and again with the same results.
+    /// Stop a run, or ask, when the model repeats the same turns with the same results.
     pub circle_guard: Option<bool>,
 }
 
-/// How answers and the terminal look.
+/// The appearance of answers and of the terminal.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct AppearanceSettings {
-    /// The style of answers, by name.
+    /// The output style of answers, by name.
     pub output_style: Option<String>,
-    /// The language of answers.
+    /// The preferred language of answers.
     pub language: Option<String>,
-    /// A program that prints the line of status.
+    /// A command that prints the status line.
     pub status_line: Option<StatusLine>,
-    /// The colours.
+    /// The color theme.
     pub theme: Option<String>,
-    /// How the terminal calls the user: `auto`, `bell`, `osc9`, `osc777` or `off`, or a name that Claude
-    /// Code has for one of them.
+    /// How to notify the user through the terminal: `auto`, `bell`, `osc9`, `osc777` or `off`.
+    /// Claude Code's names for these are accepted too.
     pub preferred_notif_channel: Option<String>,
 }
 
-/// What is kept on the disk, and for how long.
+/// What is stored on disk, and for how long.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct StorageSettings {
-    /// Days after which sessions are removed; at least one.
+    /// The number of days after which old sessions are deleted; at least 1.
     pub cleanup_period_days: Option<NonZeroU32>,
-    /// Keep what edits replace, to take them back.
+    /// Store the previous content of edited files, so that edits can be undone.
     pub file_checkpointing_enabled: Option<bool>,
-    /// Megabytes that the snapshots of one directory may take; 2048 unless given.
+    /// The disk space for snapshots of one directory, in megabytes. The default is 2048.
     pub snapshot_megabytes_max: Option<NonZeroU32>,
-    /// Days after which snapshots of a session that has ended are given up; kept with it unless given.
+    /// The number of days after which snapshots of ended sessions are deleted. By default they are
+    /// kept as long as the session.
     pub snapshot_period_days: Option<NonZeroU32>,
 }
 
-/// Known keys without effect here; `settings_key` says why.
+/// Known keys that Windlass does not use; `settings_key` says why.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct UnusedSettings {
-    /// The schema this file is checked against by an editor.
+    /// The JSON Schema with which editors check this file.
     #[serde(rename = "$schema")]
     pub schema: Option<String>,
-    /// Name the agent as co-author of commits; replaced by `attribution`.
+    /// Not used. Adds the agent as a co-author of commits; replaced by `attribution`.
     pub include_co_authored_by: Option<bool>,
-    /// What is added to commits and pull requests.
+    /// Not used. Text to add to commits and pull requests.
     pub attribution: Option<AttributionSetting>,
     /// Where plugins come from.
     pub extra_known_marketplaces: Option<Map<String, Value>>,
-    /// Leave ignored files out where files are offered.
+    /// Not used. Leave out ignored files in file suggestions.
     pub respect_gitignore: Option<bool>,
-    /// Where plans are written.
+    /// Not used. The directory for plans.
     pub plans_directory: Option<String>,
 }
 
-/// What is seen to when a run is over. Nobody waits for any of it, and none of it is on unless it is
-/// asked for, except that a question beside the conversation may be asked.
+/// Optional work after a run. The user never waits for it. Everything is off by default, except
+/// that questions about the conversation can be asked.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 #[cfg_attr(test, schemars(rename = "AfterRun"))]
 pub struct AfterRunSettings {
-    /// Ask for a name of the session.
+    /// Generate a title for the session.
     pub title: Option<bool>,
-    /// Ask what the user may want to say next.
+    /// Suggest the next prompt.
     pub suggestion: Option<bool>,
-    /// Ask what is worth knowing in later sessions; `autoMemoryEnabled` says the same.
+    /// Write memory notes for later sessions; the same as `autoMemoryEnabled`.
     pub memory: Option<bool>,
-    /// Have notes made shorter when they have grown long; on where notes are kept.
+    /// Shorten the memory notes when they have become long. On by default where notes are kept.
     pub consolidation: Option<bool>,
-    /// Keep what questions beside the conversation are asked of.
+    /// Keep the data for questions about the conversation that do not become part of it.
     pub questions: Option<bool>,
 }
 
-/// What may run. Rules are `Tool` or `Tool(what)`.
+/// Permission settings. Rules have the form `Tool` or `Tool(pattern)`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 #[cfg_attr(test, schemars(rename = "Permissions"))]
 pub struct PermissionSettings {
-    /// These run without a question.
+    /// Rules for calls that run without asking.
     pub allow: Option<Vec<String>>,
-    /// These always ask.
+    /// Rules for calls that always ask.
     pub ask: Option<Vec<String>>,
-    /// These never run.
+    /// Rules for calls that are always denied.
     pub deny: Option<Vec<String>>,
-    /// What happens when no rule speaks: default, acceptEdits, plan, dontAsk, bypassPermissions.
+    /// The permission mode when no rule matches: default, acceptEdits, plan, dontAsk or
+    /// bypassPermissions.
     pub default_mode: Option<String>,
-    /// More directories to work in.
+    /// Additional working directories.
     pub additional_directories: Option<Vec<String>>,
-    /// `disable`: nothing may allow everything without asking.
+    /// Set to `disable` to forbid the mode bypassPermissions.
     pub disable_bypass_permissions_mode: Option<String>,
 }
 
-/// How hard the model should work.
+/// The reasoning effort of the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum EffortLevel {
-    /// Quick and cheap.
+    /// Fast and cheap.
     Low,
-    /// In between.
+    /// Balanced.
     Medium,
     /// Thorough.
     High,
-    /// More than that.
+    /// Between high and max.
     Xhigh,
-    /// All it can.
+    /// The maximum of the model.
     Max,
 }
 
-/// A program that prints the line of status.
+/// A command that prints the status line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct StatusLine {
     /// Always `command`.
     #[serde(rename = "type")]
     pub kind: StatusLineKind,
-    /// The program.
+    /// The command to run.
     pub command: String,
-    /// Space around it.
+    /// Not used. Padding around the status line, in columns.
     #[serde(default)]
     pub padding: Option<u32>,
 }
 
-/// The only kind there is.
+/// The kind of status line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 #[cfg_attr(test, schemars(rename = "StatusKind"))]
 pub enum StatusLineKind {
-    /// A program.
+    /// The output of a command.
     Command,
 }
 
-/// Whether something is added to commits and pull requests, or what.
+/// Text to add to commits and pull requests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum AttributionSetting {
-    /// The usual, or nothing.
+    /// Use the default text, or none.
     Flag(bool),
-    /// This.
+    /// Use these texts.
     Texts(Attribution),
 }
 
-/// What is added to commits and pull requests; empty texts add nothing.
+/// Texts to add to commits and pull requests; an empty text adds nothing.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct Attribution {
-    /// To commits.
+    /// Added to commit messages.
     pub commit: Option<String>,
-    /// To pull requests.
+    /// Added to descriptions of pull requests.
     pub pr: Option<String>,
 }
 
-/// The fence around shell commands.
+/// The sandbox for shell commands.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 #[cfg_attr(test, schemars(rename = "Sandbox"))]
 pub struct SandboxSettings {
-    /// Hold shell commands.
+    /// Run shell commands in the sandbox.
     pub enabled: Option<bool>,
-    /// Run nothing where no sandbox can be had.
+    /// Run no commands if no sandbox is available on this machine.
     pub fail_if_unavailable: Option<bool>,
-    /// Commands that are held run without a question.
+    /// Run commands in the sandbox without asking.
     pub auto_allow_bash_if_sandboxed: Option<bool>,
-    /// Commands that run outside.
+    /// Commands that run outside of the sandbox.
     pub excluded_commands: Option<Vec<String>>,
-    /// A command may ask to run outside.
+    /// Allow the model to request that a command runs outside of the sandbox.
     pub allow_unsandboxed_commands: Option<bool>,
-    /// The network.
+    /// Network access in the sandbox.
     pub network: Option<SandboxNetworkSettings>,
-    /// Files.
+    /// File access in the sandbox.
     pub filesystem: Option<SandboxFilesystemSettings>,
-    /// Make do with less inside a container.
+    /// Not used. Accept a weaker sandbox inside of a container.
     pub enable_weaker_nested_sandbox: Option<bool>,
 }
 
-/// What commands in the sandbox may reach.
+/// Network access of commands in the sandbox.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 #[cfg_attr(test, schemars(rename = "Network"))]
 pub struct SandboxNetworkSettings {
-    /// Hosts that may be reached.
+    /// Hosts that commands may connect to.
     pub allowed_domains: Option<Vec<String>>,
-    /// Hosts that may not.
+    /// Hosts that commands may not connect to.
     pub denied_domains: Option<Vec<String>>,
-    /// Sockets in the file system that may be reached.
+    /// Unix sockets that commands may use.
     pub allow_unix_sockets: Option<Vec<String>>,
-    /// Commands may listen on this machine.
+    /// Not used. Allow commands to listen on local ports.
     pub allow_local_binding: Option<bool>,
-    /// A proxy of the user's for HTTP.
+    /// Not used. The port of your own HTTP proxy.
     pub http_proxy_port: Option<u16>,
-    /// A proxy of the user's for everything.
+    /// Not used. The port of your own SOCKS proxy.
     pub socks_proxy_port: Option<u16>,
 }
 
-/// What commands in the sandbox may touch.
+/// File access of commands in the sandbox.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 #[cfg_attr(test, schemars(rename = "Filesystem"))]
 pub struct SandboxFilesystemSettings {
-    /// More places to write.
+    /// Additional paths that commands may write.
     pub allow_write: Option<Vec<String>>,
-    /// Places not to write.
+    /// Paths that commands may not write.
     pub deny_write: Option<Vec<String>>,
-    /// Places not to read.
+    /// Paths that commands may not read.
     pub deny_read: Option<Vec<String>>,
-    /// Places to read all the same.
+    /// Exceptions to `denyRead`.
     pub allow_read: Option<Vec<String>>,
-    /// Hold no files back.
+    /// Not used. Disable the file restrictions of the sandbox.
     pub disabled: Option<bool>,
 }
 
-/// One text or several.
+/// One text or a list of texts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum OneOrMany {
-    /// One.
+    /// One text.
     One(String),
-    /// Several.
+    /// A list of texts.
     Many(Vec<String>),
 }
 
@@ -371,14 +373,14 @@ impl OneOrMany {
     }
 }
 
-/// The value of a variable.
+/// The value of an environment variable.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum Scalar {
-    /// As it is.
+    /// A text, used as it is.
     Text(String),
-    /// As it is written.
+    /// A number, used as it is written.
     Number(#[cfg_attr(test, schemars(with = "f64"))] Number),
     /// `true` or `false`.
     Flag(bool),

@@ -1,7 +1,7 @@
-//! What is known of each key besides its type: whether anything comes of it here, and what a project
-//! may say by it before the user trusted it.
+//! Properties of keys besides their type: whether Windlass uses them, and whether a project may set
+//! them before it is trusted.
 //!
-//! A key that is not listed as harmless waits for trust, so a new key is withheld by default.
+//! A key that is not listed as harmless needs trust, so a new key is withheld by default.
 
 use serde_json::{Map, Value};
 
@@ -10,7 +10,7 @@ use crate::settings::{
     SandboxNetworkSettings, SandboxSettings, SettingsFile,
 };
 
-/// The keys below a pointer; `None` where anything may stand.
+/// The keys below a pointer; `None` where any key is allowed.
 pub(crate) fn known_keys(pointer: &str) -> Option<Vec<String>> {
     let keys = match pointer {
         "" => serialized_keys(&SettingsFile::default()),
@@ -32,12 +32,12 @@ fn serialized_keys(settings: &impl serde::Serialize) -> Vec<String> {
     }
 }
 
-/// Is this a key, with dots, that others know and that has no meaning here?
+/// Is this a known key, in dotted notation, of another program?
 pub(crate) fn is_foreign_key(key: &str) -> bool {
     ELSEWHERE.contains(&key)
 }
 
-/// Does something come of this key, with dots, or of what it is in?
+/// Is this key, in dotted notation, or a parent of it used?
 pub(crate) fn has_effect(key: &str) -> bool {
     let is_idle = |idle: &&str| {
         key == *idle || key.strip_prefix(*idle).is_some_and(|rest| rest.starts_with('.'))
@@ -49,25 +49,25 @@ pub(crate) fn is_used(key: &str) -> bool {
     !IDLE.contains(&key)
 }
 
-/// May a project say this before it is trusted? `permissions` is judged on its own.
+/// May a project set this before it is trusted? `permissions` is checked separately.
 pub(crate) fn is_harmless(key: &str, value: &Value) -> bool {
     match key {
         "model" => value.as_str().is_some_and(is_usual_model),
         "disableSkillShellExecution" => value == &Value::Bool(true),
-        // Both become a part of what the model is told with authority.
+        // Both become part of the system prompt.
         "outputStyle" => value.as_str().is_some_and(|name| OUTPUT_STYLES.contains(&name)),
         "language" => value.as_str().is_some_and(is_language),
         _ => HARMLESS.contains(&key),
     }
 }
 
-/// A model of the usual family: naming it sends nothing elsewhere.
+/// An alias of the provider's own models: using it sends no data elsewhere.
 fn is_usual_model(name: &str) -> bool {
     let short = ["opus", "sonnet", "haiku", "fable", "default"];
     short.contains(&name) || (name.starts_with("claude-") && !name.contains('/'))
 }
 
-/// What a project may say about the sandbox before it is trusted: only what holds more.
+/// The sandbox settings a project may set before it is trusted: only those that restrict more.
 pub(crate) fn keep_restricting_sandbox_keys(sandbox: &Map<String, Value>) -> Map<String, Value> {
     let mut retained = Map::new();
     for key in ["enabled", "failIfUnavailable"] {
@@ -93,10 +93,10 @@ pub(crate) fn keep_restricting_sandbox_keys(sandbox: &Map<String, Value>) -> Map
     retained
 }
 
-/// Styles that come with the program.
+/// The built-in output styles.
 const OUTPUT_STYLES: &[&str] = &["default", "Concise", "Explanatory", "Learning", "Proactive"];
 
-/// The name of a language and nothing else.
+/// Is this only the name of a language?
 fn is_language(text: &str) -> bool {
     LANGUAGES.iter().any(|known| known.eq_ignore_ascii_case(text.trim()))
 }
@@ -217,7 +217,7 @@ const LANGUAGES: &[&str] = &[
     "zh",
 ];
 
-/// Nothing runs, nothing is granted and nothing goes elsewhere because of these.
+/// Keys that cannot run, permit or redirect anything.
 const HARMLESS: &[&str] = &[
     "$schema",
     "effortLevel",
@@ -232,8 +232,9 @@ const HARMLESS: &[&str] = &[
     "preferredNotifChannel",
 ];
 
-/// Known, and without effect here: for editors, or about what Windlass does not do. Nothing is added to
-/// commits, there are no marketplaces, plans are no files, and files are offered as git sees them.
+/// Known but unused: they concern editors or features that Windlass lacks. Nothing is added to
+/// commits, there are no marketplaces, plans are not files, and git decides which files are
+/// suggested.
 const IDLE: &[&str] = &[
     "$schema",
     "attribution",
@@ -243,8 +244,8 @@ const IDLE: &[&str] = &[
     "plansDirectory",
 ];
 
-/// The same for keys inside of others: the sandbox brings its own proxy, always holds files, lets
-/// commands listen among themselves, and makes do with nothing less inside a container.
+/// The same for nested keys: the sandbox has its own proxy, always restricts files, lets commands
+/// listen only among themselves, and has no weaker variant for containers.
 const IDLE_INSIDE: &[&str] = &[
     "statusLine.padding",
     "sandbox.network.allowLocalBinding",
@@ -254,7 +255,7 @@ const IDLE_INSIDE: &[&str] = &[
     "sandbox.enableWeakerNestedSandbox",
 ];
 
-/// Keys of other programs that share these files, with dots. They cause no warning.
+/// Keys of other programs that share these files, in dotted notation. They cause no warning.
 const ELSEWHERE: &[&str] = &[
     "advisorModel",
     "agent",

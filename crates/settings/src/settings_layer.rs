@@ -1,4 +1,4 @@
-//! One layer as it was found: its text, what of it fits the types, and what is wrong with it.
+//! One layer as found: its text, its valid part, and its problems.
 
 use std::path::PathBuf;
 
@@ -20,16 +20,16 @@ pub(crate) struct SettingsLayer {
     pub(crate) source: SettingsSource,
     pub(crate) name: String,
     pub(crate) root: PathBuf,
-    /// Empty when it is broken, which is no JSON either.
+    /// Empty when the file is broken, so that nothing else parses it.
     pub(crate) text: String,
     node: Option<JsonSpanNode>,
-    /// What of it fits the types.
+    /// The valid part.
     pub(crate) settings: Map<String, Value>,
     pub(crate) state: SettingsFileState,
-    /// May everybody write to it? Then it may forbid, and nothing else.
+    /// If every user of the machine can write it, it may only restrict.
     pub(crate) is_world_writable: bool,
     pub(crate) problems: Vec<SettingsProblem>,
-    /// What the file was like before it was read.
+    /// The file's stamp before it was read.
     pub(crate) stamp: Option<SettingsFileStamp>,
 }
 
@@ -54,7 +54,7 @@ impl SettingsLayer {
                 Ok(overridden.cloned().flatten())
             }
             CommandLineSettings::File(path) => match bounded_file::read_bounded(&path) {
-                // A file that was named must be there.
+                // A file named on the command line must exist.
                 Ok(None) if source == SettingsSource::Flag => {
                     Err("there is no such file".to_owned())
                 }
@@ -78,7 +78,8 @@ impl SettingsLayer {
             Ok(Some(text)) => layer.parse_text(text),
             Err(why) => layer.mark_broken(None, &why),
         }
-        // A project's files are not believed anyway, and one that was named is meant.
+        // A project's files are not trusted anyway, and a file named on the command line was chosen
+        // by the user.
         if layer.may_only_restrict() {
             let what = "every user of this machine can write to it, so it may only forbid; remove \
                         that permission: chmod o-w";
@@ -87,7 +88,7 @@ impl SettingsLayer {
         layer
     }
 
-    /// Any user of the machine may have written what the user's or the administrator's file says.
+    /// Any user of the machine may have written this file of the user or the administrator.
     pub(crate) fn may_only_restrict(&self) -> bool {
         self.is_world_writable
             && matches!(self.source, SettingsSource::User | SettingsSource::Managed)
@@ -108,7 +109,7 @@ impl SettingsLayer {
             }
             Err(error) => {
                 let place = TextPosition { line: error.line(), column: error.column().max(1) };
-                // Its own words repeat the place.
+                // The parser's message repeats the position, so it is cut off.
                 let words = error.to_string();
                 let words = match begins_comment(&text, place) {
                     true => "comments are not allowed here; remove them",
@@ -130,7 +131,7 @@ impl SettingsLayer {
         self.settings = settings;
         self.state = SettingsFileState::Read;
         for PrunedEntry { pointer, what, severity } in cuts {
-            // What does not fit among the rules is reported where rules are read.
+            // Invalid rules are reported where rules are parsed.
             let is_rule = pointer.starts_with("/permissions") && severity == ProblemSeverity::Entry;
             if !is_rule {
                 self.add_problem_at(&pointer, what, severity);
@@ -141,7 +142,7 @@ impl SettingsLayer {
             .sort_by_key(|problem| problem.position.map(|place| (place.line, place.column)));
     }
 
-    /// Allow rules that would never allow anything.
+    /// Reports allow rules that can never match.
     fn report_idle_rules(&mut self) {
         let allow = self.settings.get("permissions").and_then(|all| all.get("allow"));
         let rules = allow.and_then(Value::as_array).cloned().unwrap_or_default();
@@ -160,7 +161,7 @@ impl SettingsLayer {
         }
     }
 
-    /// Tells a problem at what a pointer names.
+    /// Adds a problem at the position of a JSON pointer.
     pub(crate) fn add_problem_at(
         &mut self,
         pointer: &str,
@@ -174,7 +175,7 @@ impl SettingsLayer {
         self.push_problem(place, what, severity);
     }
 
-    /// The lines of the rules in a list, of those that are rules.
+    /// The line numbers of the rules in a list.
     pub(crate) fn find_rule_lines(&self, list: &str) -> Vec<usize> {
         let permissions = self.node.as_ref().and_then(|node| node.member("permissions"));
         let list = permissions.and_then(|member| member.value.member(list));
@@ -216,8 +217,8 @@ impl SettingsLayer {
     }
 }
 
-/// Does a comment begin at this place? Other editors' settings have them, so the parser's own words
-/// ("key must be a string") would not say what to change.
+/// Does a comment start here? Other programs allow them in settings, and the parser's message ("key
+/// must be a string") would not tell the user what to change.
 fn begins_comment(text: &str, place: TextPosition) -> bool {
     let line = text.lines().nth(place.line.saturating_sub(1)).unwrap_or_default();
     let from = line

@@ -1,25 +1,25 @@
-//! Where settings lie, and what was asked for on the command line. Names only; nothing is read here.
+//! Paths of settings files, and settings from the command line. Reads nothing.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use windlass_permission::permission_layer::SettingsSource;
 
-/// Folders and files, as the caller's system has them. All absolute.
+/// Folders and files on the caller's system. All absolute.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SettingsLocations {
-    /// Folders of the administrator's, the later one winning.
+    /// The administrator's folders; later ones win.
     pub managed: Vec<PathBuf>,
-    /// Folders of the user's that hold a `settings.json`, the later one winning.
+    /// The user's folders with a `settings.json`; later ones win.
     pub user: Vec<PathBuf>,
-    /// The file in which other programs keep servers for each project.
+    /// The file in which other programs store servers for each project.
     pub claude_json: Option<PathBuf>,
     pub home: Option<PathBuf>,
     pub state: Option<PathBuf>,
 }
 
 impl SettingsLocations {
-    /// Where administrators put settings on this system.
+    /// The administrator's settings folders on this system.
     #[must_use]
     pub fn system_managed_folders() -> Vec<PathBuf> {
         let ours = if cfg!(target_os = "macos") {
@@ -36,12 +36,12 @@ impl SettingsLocations {
     }
 }
 
-/// Which of the files that can be left out are read. All by default.
+/// Which optional files are read. All by default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EnabledSources {
     pub user: bool,
     pub project: bool,
-    /// The machine's own of the project.
+    /// The project's local settings on this machine.
     pub local: bool,
 }
 
@@ -52,10 +52,10 @@ impl Default for EnabledSources {
 }
 
 impl EnabledSources {
-    /// A list such as `user,project`; empty is none.
+    /// Parses a list such as `user,project`; empty means none.
     ///
     /// # Errors
-    /// The word that is no source.
+    /// The unknown name.
     pub fn parse(list: &str) -> Result<Self, String> {
         let mut sources = Self { user: false, project: false, local: false };
         for word in list.split(',').map(str::trim).filter(|word| !word.is_empty()) {
@@ -86,7 +86,7 @@ pub enum CommandLineSettings {
 }
 
 impl CommandLineSettings {
-    /// What begins like an object is JSON; the rest is a path.
+    /// A value that starts like an object is JSON; anything else is a path.
     #[must_use]
     pub fn parse(value: &str) -> Self {
         match value.trim_start().starts_with('{') {
@@ -99,25 +99,25 @@ impl CommandLineSettings {
 #[derive(Clone, Debug, Default)]
 pub struct SettingsRequest {
     pub locations: SettingsLocations,
-    /// Where we are; absolute.
+    /// The working directory; absolute.
     pub cwd: PathBuf,
     pub sources: EnabledSources,
     pub command_line: Option<CommandLineSettings>,
-    /// Managed settings of the program that started us, as JSON; below those of the machine.
+    /// Managed settings from the program that started us, as JSON; below those of the machine.
     pub command_line_managed: Option<String>,
-    /// The user trusts the project for this run.
+    /// Trust the project for this run.
     pub is_trusted: bool,
-    /// The user's and the project's files may only forbid: nothing else of them is wanted.
+    /// Use only the restrictions in the user's and the project's files.
     pub only_restricts: bool,
 }
 
-/// A file or flag that may hold settings.
+/// A file or flag that may contain settings.
 #[derive(Clone, Debug)]
 pub(crate) struct SettingsCandidate {
     pub(crate) source: SettingsSource,
     pub(crate) content: CommandLineSettings,
     pub(crate) name: String,
-    /// What `/x` in its path rules is relative to.
+    /// The root of path rules that start with `/`.
     pub(crate) root: PathBuf,
 }
 
@@ -134,7 +134,7 @@ impl SettingsCandidate {
     }
 }
 
-/// All of them, lowest first. `project` is the root of the project we are in.
+/// All candidates, lowest first. `project` is the root of the current project.
 pub(crate) fn list_candidates(request: &SettingsRequest, project: &Path) -> Vec<SettingsCandidate> {
     let mut all = Vec::new();
     let mut add = |source, content, root: &Path| {
@@ -146,7 +146,7 @@ pub(crate) fn list_candidates(request: &SettingsRequest, project: &Path) -> Vec<
     }
     for folder in [".claude", ".windlass"] {
         let path = request.cwd.join(folder).join("settings.json");
-        // In the home directory the user's own file is not a project's.
+        // In the home directory, the user's own file must not count as the project's.
         let mut users = request.locations.user.iter();
         if !users.any(|own| is_same_file(&own.join("settings.json"), &path)) {
             add(SettingsSource::Project, CommandLineSettings::File(path), &request.cwd);
@@ -171,7 +171,7 @@ pub(crate) fn list_candidates(request: &SettingsRequest, project: &Path) -> Vec<
     all
 }
 
-/// The file of a folder, then those of its drop-in folder by name.
+/// A folder's file, then those of its drop-in folder sorted by name.
 fn list_managed_files(folder: &Path) -> Vec<PathBuf> {
     let mut files = vec![folder.join("managed-settings.json")];
     let more = folder.join("managed-settings.d");
@@ -180,7 +180,7 @@ fn list_managed_files(folder: &Path) -> Vec<PathBuf> {
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             return files;
         }
-        // What it forbids is not known: read as a file it is broken, and says so.
+        // Its restrictions are unknown: add the folder as a file, so that it is reported as broken.
         Err(_) => {
             files.push(more);
             return files;
@@ -206,7 +206,7 @@ fn is_same_file(one: &Path, other: &Path) -> bool {
     }
 }
 
-/// The directory that holds `.git`, from here upwards; where we are, if there is none.
+/// The nearest directory with a `.git` upwards, or this one if there is none.
 pub fn find_project_root(cwd: &Path) -> PathBuf {
     let root = cwd.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok());
     root.unwrap_or(cwd).to_owned()

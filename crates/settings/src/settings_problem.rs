@@ -1,4 +1,4 @@
-//! Something in a layer that could not be used: where it stands, what is wrong, what comes of it.
+//! A problem in a layer: its position, what is wrong, and the consequence.
 
 use std::fmt;
 
@@ -7,16 +7,16 @@ use windlass_permission::permission_layer::SettingsSource;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ProblemSeverity {
-    /// Nothing, but the author of the entry may expect an effect.
+    /// No consequence, but the author of the entry may expect an effect.
     Idle,
-    /// The entry is left out, or a tool asks.
+    /// The entry is ignored, or a tool asks.
     Entry,
-    /// The whole file is left out, and everything asks.
+    /// The whole file is ignored, and everything asks.
     File,
 }
 
 impl ProblemSeverity {
-    /// One word for programs.
+    /// A name for programs.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -29,9 +29,9 @@ impl ProblemSeverity {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettingsProblem {
-    /// The layer; none for what belongs to no layer.
+    /// The layer, if there is one.
     pub source: Option<SettingsSource>,
-    /// The file, or the flag.
+    /// The file or flag.
     pub name: String,
     pub position: Option<TextPosition>,
     /// What is wrong, and what happens because of it.

@@ -1,9 +1,9 @@
-//! Files that change while a session goes on: which did, and what is in force then.
+//! Detects settings files that change during a session, and reloads them.
 //!
-//! There is no background watcher. The caller asks, the stamp of each file is compared, and changed files
-//! go through `load_settings` as at the start. Two things never get looser by it: a file that cannot be
-//! read any more keeps its last readable text, and a project that was trusted for one run is trusted for
-//! what it was at the start of the run.
+//! There is no background watcher. The caller asks, the stamp of each file is compared, and changed
+//! files are loaded like at the start. Two rules keep this from loosening anything: a file that has
+//! become unreadable keeps its last readable text, and a project that was trusted for one run is
+//! trusted only with its content at the start of the run.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -17,27 +17,28 @@ use crate::settings_location::{CommandLineSettings, SettingsRequest};
 use crate::settings_problem::ProblemSeverity;
 use crate::trust::TrustStore;
 
-/// What the files of a session were like when they were last looked at.
+/// The state of a session's files at the last check.
 #[derive(Clone, Debug, Default)]
 pub struct SettingsWatcher {
     files: BTreeMap<PathBuf, SeenSettingsFile>,
-    /// Files that go on saying something that they no longer hold.
+    /// The last readable text of files that have become unreadable.
     overrides: FileOverrides,
-    /// What the project wanted at the start: what is trusted, if it is trusted for one run.
+    /// The digest of what the project requested at the start, which is trusted if trust was for one
+    /// run.
     initial_digest: String,
     trust_store_stamp: Option<SettingsFileStamp>,
 }
 
-/// A file when it was last looked at.
+/// A file at the last check.
 #[derive(Clone, Debug)]
 struct SeenSettingsFile {
     source: SettingsSource,
     stamp: Option<SettingsFileStamp>,
-    /// What of it counts; empty, if it cannot be read.
+    /// The text in use; empty if it cannot be read.
     text: Option<String>,
 }
 
-/// A file that is not what it was.
+/// A changed file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettingsFileChanged {
     pub source: SettingsSource,
@@ -53,14 +54,13 @@ impl SettingsWatcher {
         watch
     }
 
-    /// Is anything not as it was? Cheap.
+    /// Has any file changed? Cheap.
     #[must_use]
     pub fn is_stale(&self, request: &SettingsRequest) -> bool {
         self.trust_store_stamp != trust_store_stamp(request)
             || !self.find_changed_files(request).is_empty()
     }
 
-    /// The files that are not as they were.
     #[must_use]
     pub fn find_changed_files(&self, request: &SettingsRequest) -> Vec<SettingsFileChanged> {
         let mut changed: Vec<SettingsFileChanged> = Vec::new();
@@ -72,7 +72,7 @@ impl SettingsWatcher {
                 changed.push(SettingsFileChanged { source: candidate.source, path: path.clone() });
             }
         }
-        // A file that is no longer a candidate counts as gone.
+        // A file that is no longer a candidate counts as deleted.
         for (path, seen) in self.files.iter().filter(|(_, seen)| seen.stamp.is_some()) {
             let is_candidate = candidates
                 .iter()
@@ -84,8 +84,8 @@ impl SettingsWatcher {
         changed
     }
 
-    /// What is in force from now on, and one line for each file that cannot be read any more. A
-    /// refused change has no effect until the file changes again.
+    /// The settings in force from now on, and one message for each file that has become unreadable.
+    /// A rejected change has no effect until the file changes again.
     pub fn reload(
         &mut self,
         request: &SettingsRequest,
@@ -122,7 +122,7 @@ impl SettingsWatcher {
         let mut request = request.clone();
         let is_trusted = std::mem::take(&mut request.is_trusted);
         let mut loaded = load_settings::load_with_overrides(&request, &self.overrides);
-        // Trust for one run is trust in what was there when it was given.
+        // Trust for one run covers only what existed when it was given.
         if is_trusted && self.initial_digest == loaded.trust.digest_without_local_rules() {
             request.is_trusted = true;
             loaded = load_settings::load_with_overrides(&request, &self.overrides);
@@ -140,7 +140,7 @@ impl SettingsWatcher {
             let text = match file.state {
                 SettingsFileState::Absent => None,
                 SettingsFileState::Read => file.text.clone(),
-                // Which is as broken as it was.
+                // Still broken, with the same consequence.
                 SettingsFileState::Broken => Some(String::new()),
             };
             let seen = SeenSettingsFile { source: file.source, stamp: file.stamp, text };
@@ -150,7 +150,7 @@ impl SettingsWatcher {
     }
 }
 
-/// Where the user's trust is kept, which counts like a file of settings.
+/// The trust record, which is watched like a settings file.
 fn trust_store_stamp(request: &SettingsRequest) -> Option<SettingsFileStamp> {
     let state = request.locations.state.as_ref()?;
     SettingsFileStamp::read(TrustStore::new(state).path())

@@ -1,9 +1,9 @@
-//! A settings file could not be written.
+//! The error of writing a settings file.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// A file could not be written; what was there is still there.
+/// A file could not be written; its old content is unchanged.
 #[derive(Debug, thiserror::Error)]
 #[error("{} was not changed: {why}", path.display())]
 pub struct SettingsWriteError {

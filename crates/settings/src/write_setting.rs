@@ -1,5 +1,5 @@
-//! Adds, changes and removes servers and settings in the files where people keep them. Everything else in the file stays as
-//! it is, byte for byte.
+//! Adds, changes and removes servers and settings in the user's files. Everything else in the file
+//! stays byte for byte the same.
 
 use std::path::Path;
 
@@ -11,17 +11,16 @@ use crate::settings_write_error::SettingsWriteError;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum McpServerScope<'a> {
-    /// At the top.
+    /// At the top level.
     All,
-    /// Below the name of a project.
+    /// In the entry of a project.
     Project(&'a str),
 }
 
-/// Puts a server there, in place of one of the same name, or takes it away. Says whether one was
-/// there before.
+/// Adds, replaces or removes a server. Returns whether it existed before.
 ///
 /// # Errors
-/// The file is not JSON, is a link, or could not be written.
+/// The file is not valid JSON, is a symlink, or could not be written.
 pub fn write_mcp_server(
     path: &Path,
     shelf: McpServerScope<'_>,
@@ -41,10 +40,10 @@ pub fn write_mcp_server(
     Ok(was_there)
 }
 
-/// Changes one setting, named by its keys from the top; nothing takes it away.
+/// Changes one setting, named by its path of keys; `None` removes it.
 ///
 /// # Errors
-/// The file is not JSON, is a link, or could not be written.
+/// The file is not valid JSON, is a symlink, or could not be written.
 pub fn write_setting(
     path: &Path,
     keys: &[&str],
@@ -83,7 +82,7 @@ fn edit_value(
             text = whole
                 .ok_or_else(|| failed("it is not written as expected; add the entry by hand"))?;
         }
-        // What is on the disk must be what was meant, whatever the text looked like.
+        // Verify the edit by parsing, because the text may be formatted in unexpected ways.
         let is_meant = apply_to_value(old, keys, value.as_ref()).is_some_and(|expected| {
             serde_json::from_str::<Value>(&text).is_ok_and(|new| new == expected)
         });
@@ -102,7 +101,7 @@ fn lookup(text: &str, keys: &[&str]) -> Option<Value> {
     Some(value)
 }
 
-/// The whole with the change made, as data.
+/// Makes the same change in the parsed document.
 fn apply_to_value(text: &str, keys: &[&str], server: Option<&Value>) -> Option<Value> {
     let mut whole: Value = serde_json::from_str(text).ok()?;
     let (last, path) = keys.split_last()?;

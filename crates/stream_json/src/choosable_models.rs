@@ -7,9 +7,9 @@ use windlass_host::environment::process_environment;
 use windlass_provider::endpoint::EndpointDescriptions;
 use windlass_vocabulary::Effort;
 
-/// The session's own model first, then short names, then the whole table: what settings allow, of
-/// providers that can be asked. The key ring is not asked, because that can block; the provider in use
-/// has its key.
+/// The session's own model first, then short names, then the whole table: models that settings
+/// allow, of providers with a key. The key ring is not searched, because that can block; the
+/// provider in use has its key.
 pub(crate) fn list_choosable_models(
     endpoints: &EndpointDescriptions,
     first: &str,

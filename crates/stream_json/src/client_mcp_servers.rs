@@ -75,7 +75,7 @@ impl InProcessServer for ClientMcpServer {
     }
 }
 
-/// Carries one message to the client and its answer back. A notification has none.
+/// Forwards one message to the client and returns its answer. A notification has none.
 async fn relay_message(
     server_name: String,
     channel: ClientChannel,

@@ -33,7 +33,7 @@ pub(crate) enum ClientChannelEvent {
     PermissionDecided { ticket: Ticket, input: Value, decision: Result<Value, String> },
 }
 
-/// Requests to the client: the way in for others, and what is not answered yet.
+/// Sends requests to the client, and tracks the pending ones.
 pub(crate) struct ClientRequests {
     pub channel: ClientChannel,
     pub channel_events: mpsc::Receiver<ClientChannelEvent>,
@@ -56,7 +56,7 @@ struct WithdrawOnDrop(mpsc::Sender<ClientChannelEvent>);
 
 impl Drop for WithdrawOnDrop {
     fn drop(&mut self) {
-        // When there is no room another event is on its way, which has the same effect.
+        // If the channel is full another event is pending, which has the same effect.
         let _ = self.0.try_send(ClientChannelEvent::RequestDropped);
     }
 }
@@ -69,7 +69,7 @@ impl ClientChannel {
         decision: Result<Value, String>,
     ) {
         let event = ClientChannelEvent::PermissionDecided { ticket, input, decision };
-        // An event loop that is gone decides nothing more.
+        // If the event loop has ended, the event is dropped.
         let _ = self.events.send(event).await;
     }
 

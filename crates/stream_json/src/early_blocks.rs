@@ -1,4 +1,4 @@
-//! Blocks of an answer under way that are sent before the next one streams.
+//! Complete blocks of the current answer that are sent before the next one streams.
 //!
 //! Clients that show an answer as it comes match each finished block with what streamed since the last
 //! one, and show again what does not match. So a block comes between its own pieces and those of the

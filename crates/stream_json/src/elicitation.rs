@@ -40,7 +40,7 @@ impl ElicitationPrompter for ElicitationClient {
                     Some("decline") => ElicitationReply::Decline,
                     _ => ElicitationReply::Cancel,
                 },
-                // The client is gone.
+                // The client has disconnected.
                 Err(_) => ElicitationReply::Cancel,
             }
         })

@@ -1,4 +1,4 @@
-//! Failures of model calls in the words clients know.
+//! The names of model failures for clients.
 
 use windlass_vocabulary::FailureKind;
 

@@ -51,12 +51,13 @@ impl FrameWriter {
         self.lines.as_ref().is_some_and(StdoutLines::is_closed)
     }
 
-    /// Why lines were lost, unless the reader is gone.
+    /// Why lines were lost, unless the reader closed the pipe.
     pub(crate) fn failure(&self) -> Option<&io::Error> {
         self.lines.as_ref().and_then(StdoutLines::failure)
     }
 
-    /// Waits until lines can be written again or the reader is gone, and for ever if they can be now.
+    /// Waits until lines can be written again or the reader closed the pipe; forever if they can be
+    /// written now.
     pub(crate) async fn wait_for_change(&self) {
         match &self.lines {
             Some(lines) => lines.wait_for_change().await,
@@ -75,5 +76,5 @@ impl FrameWriter {
     }
 }
 
-/// Bytes of a line; clients give up at 1 MiB.
+/// Limit on a line; clients accept up to 1 MiB.
 pub(crate) const LINE_BYTES_MAX: usize = 1_000_000;

@@ -6,7 +6,7 @@ use windlass_assembly::session_plan::SessionPlan;
 use windlass_host::command_error::CommandError;
 use windlass_host::environment::process_environment;
 
-/// A new plan for the same command line, for a conversation that begins anew.
+/// A new plan for the same command line, for a new conversation.
 pub(crate) fn build_fresh_plan(args: &RunOptions) -> Result<SessionPlan, CommandError> {
     let mut args = args.clone();
     args.session.goes_on = false;

@@ -32,7 +32,7 @@ pub(crate) fn spawn_stdin_reader() -> mpsc::Receiver<InputLine> {
         });
         let _ = lines.blocking_send(InputLine::End);
     };
-    // Without a thread the channel closes, which is taken for the end.
+    // Without a thread the channel closes, which counts as the end of input.
     let _ = std::thread::Builder::new().name("lines".to_owned()).spawn(work);
     inbox
 }

@@ -1,14 +1,14 @@
-//! The headless protocol that agent SDKs speak: one JSON object a line, both ways.
+//! The headless protocol of agent SDKs: one JSON object per line, in both directions.
 //!
-//! The event loop is one task that receives everything (lines, notices, requests, signals, timers) and
-//! never waits for any one of them, so it answers a client in the middle of a run and before the first
-//! prompt. What it promises stands in `docs/wire/stream_json.md`: exactly one result for each prompt,
-//! a sign of life while it is alive, and an end soon after the end of input and work. `-p` without
-//! `stream-json` is the same event loop with a printer in the place of the frames.
+//! The event loop is one task that receives everything (lines, notices, requests, signals, timers)
+//! and never waits for any one of them, so it answers a client in the middle of a run and before
+//! the first prompt. `docs/wire/stream_json.md` describes its guarantees: exactly one result for
+//! each prompt, keep-alive frames, and an end soon after the end of input and work. `-p` without
+//! `stream-json` is the same event loop with a printer instead of frames.
 //!
-//! Reading order: `frame` (the lines), `event_loop` (the loop), `session_phase` and `live_session` (the
-//! session), `notice_to_frame` (what is sent of it), `prompt_turn` (how a prompt ends), `control` (what a
-//! client may ask), `client_requests` (what a client is asked).
+//! Reading order: `frame` (the lines), `event_loop` (the loop), `session_phase` and `live_session`
+//! (the session), `notice_to_frame` (converts notices), `prompt_turn` (the end of a prompt),
+//! `control` (requests of the client), `client_requests` (requests to the client).
 
 mod choosable_models;
 mod client_hooks;
@@ -119,7 +119,7 @@ pub async fn run(mut args: RunOptions, mut signals: SignalListener) -> Result<Ex
     }
     let lines = match &first_prompt {
         None => stdin_lines.unwrap_or_else(input_reader::spawn_stdin_reader),
-        // An interrupted run goes on before the client's first prompt.
+        // An interrupted run continues before the client's first prompt.
         Some(command) if is_stream_in => {
             let prompt = Box::new(build_replayed_prompt(command));
             early_line.get_or_insert(InputLine::Frame(IncomingFrame::User(prompt)));

@@ -6,7 +6,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-/// The line, at most so long. `None` if it is no JSON at all.
+/// The line, shortened to the limit. `None` if it cannot be serialized.
 pub(crate) fn to_limited_line(frame: &impl Serialize, most: usize) -> Option<String> {
     let line = serde_json::to_string(frame).ok()?;
     if line.len() <= most {
@@ -53,7 +53,7 @@ fn shorten_strings(value: &mut Value, longest: usize) {
             let is_data = fields.get("type").is_some_and(|kind| kind == "base64");
             for (name, field) in fields.iter_mut() {
                 match field {
-                    // Half a picture is none.
+                    // Part of an image is useless, so all of its data is removed.
                     Value::String(text) if is_data && name == "data" && text.len() > longest => {
                         text.clear();
                     }

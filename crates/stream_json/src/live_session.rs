@@ -1,4 +1,4 @@
-//! A session that runs: everything that is dropped when a conversation begins anew.
+//! A running session: everything that is replaced when a new conversation starts.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -71,10 +71,10 @@ pub(crate) struct SessionFrames {
     pub transcript: TranscriptMirror,
 }
 
-/// Which model is asked, and how its server does.
+/// The model in use, and the state of its server.
 pub(crate) struct ProviderState {
     pub endpoints: EndpointDescriptions,
-    /// The model that is asked first.
+    /// The first model.
     pub model: String,
     /// The model the session began with.
     pub initial_model: String,
@@ -95,7 +95,7 @@ pub(crate) struct SettingsInForce {
 struct SessionSetup {
     settings: SessionSettingsView,
     description: SessionDescription,
-    /// `None` if there are no subagents at all.
+    /// `None` if sub-agents are disabled.
     agents: Option<Vec<AgentDefinition>>,
     betas: Vec<String>,
 }

@@ -32,7 +32,7 @@ pub(crate) struct NoticeFrameBuilder {
     /// What was thought is left out; that there was a thought is not.
     hides_thinking: bool,
     model: String,
-    /// The id of the answer under way.
+    /// The id of the current answer.
     message_id: String,
     usage: Usage,
     input_estimate: Tokens,

@@ -1,4 +1,4 @@
-//! Standard output and standard error, written by a thread of their own.
+//! Writes standard output and standard error on a thread.
 //!
 //! A reader that does not read must not keep signals from being handled, so nothing here waits except
 //! [`OutputWriter::finish`], which callers race against the signals. Standard error is not waited for
@@ -21,7 +21,7 @@ pub enum OutputTarget {
     File,
 }
 
-/// The reader is gone.
+/// The reader has closed the pipe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutputClosed;
 
@@ -58,8 +58,8 @@ impl OutputWriter {
         }
     }
 
-    /// Waits until everything is written, however slow the reader is; on standard error, only as long as
-    /// something is read. Returns what went wrong; a reader that is gone is no error.
+    /// Waits until everything is written, however slow the reader is; on standard error only while
+    /// it is being read. Returns the error; a closed pipe is none.
     pub async fn finish(&mut self) -> Option<io::Error> {
         let WriterThread { pieces, mut done, written_pieces } = self.writer.take()?;
         drop(pieces);
@@ -97,7 +97,7 @@ impl WriterThread {
     }
 }
 
-/// Ends with the pieces, or when the reader is gone. A closed pipe is no error.
+/// Ends when the queue is closed, or the reader closes the pipe, which is not an error.
 fn write_pieces(
     mut pieces: mpsc::Receiver<String>,
     mut to: impl Write,

@@ -1,8 +1,8 @@
-//! An answer under way, piece by piece in the words of the messages wire, whatever wire it came over.
+//! The deltas of an answer, in terms of the messages wire, whatever wire was used.
 //!
-//! A new attempt simply begins a new message: there is no word for taking one back, and the finished
-//! frames, which follow, are what counts. Some wires finish their blocks only at the end of the answer:
-//! a block that streamed is not sent again then.
+//! A new attempt simply starts a new message: the protocol cannot retract one, and the complete
+//! frames, which follow, are authoritative. Some wires finish their blocks only at the end of the
+//! answer: a block that was streamed is not sent again then.
 
 use serde_json::{Value, json};
 use windlass_vocabulary::{AttemptId, ContentBlock, Delta, ToolCallId, Usage};
@@ -105,7 +105,7 @@ impl PartialMessage {
         events
     }
 
-    /// A block is whole: sends what was not sent piece by piece.
+    /// A block is complete: sends the part that was not streamed.
     fn complete_block(&mut self, block: &ContentBlock, events: &mut Vec<Value>) {
         let streamed = match block {
             ContentBlock::Text(_) => Some(PartialBlock::Text),

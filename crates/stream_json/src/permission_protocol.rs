@@ -1,4 +1,4 @@
-//! Permission prompts in the words of clients, and their answers in those of the engine.
+//! Converts permission questions to the client's format, and answers to the engine's.
 
 use std::path::Path;
 
@@ -108,7 +108,7 @@ pub(crate) fn parse_permission_answer(
     }
 }
 
-/// A change of what is allowed.
+/// A change of permissions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PermissionUpdate {
     kind: PermissionUpdateKind,

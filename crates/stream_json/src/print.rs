@@ -1,7 +1,7 @@
 //! One prompt, one answer: what `windlass -p` prints of a run.
 //!
-//! Standard output gets the answer (or the result as one JSON object) and nothing else, when the run
-//! is over: what is shown earlier might have to be taken back. Standard error gets the lines of
+//! Standard output gets only the answer (or the result as one JSON object), and only at the end of
+//! the run, because earlier output might have to be retracted. Standard error gets the lines of
 //! `progress_log` and, if the run failed, one line with the cause and what to do.
 
 use std::io::IsTerminal;
@@ -71,7 +71,7 @@ impl Printer {
             return caught.map_or(Exit::FAILURE, ExitSignal::exit);
         };
         let mut output = OutputWriter::new(OutputTarget::Stdout);
-        // Without a reader the exit code still tells.
+        // Without a reader, the exit code still tells the result.
         let _ = output.write(self.render_result(&ended));
         // However slow the reader is, it gets everything, unless a signal comes.
         match await_unless_signalled(signals, output.finish()).await {

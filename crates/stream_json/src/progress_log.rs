@@ -1,4 +1,4 @@
-//! Lines on standard error while a run goes on.
+//! Progress messages on standard error during a run.
 //!
 //! A clean run without a terminal writes nothing. A user at a terminal reads what would puzzle them:
 //! long waits, another model, something left out, history made shorter. `--verbose` writes everything,
@@ -28,12 +28,12 @@ pub(crate) enum ProgressLevel {
 pub(crate) struct ProgressLog {
     level: ProgressLevel,
     output: OutputWriter,
-    /// Calls under way, to name them when they end.
+    /// The running calls, to name them when they end.
     calls: BTreeMap<ToolCallId, String>,
 }
 
 impl ProgressLog {
-    /// Everything if `verbose`; else what is unusual at a terminal, and nothing without one.
+    /// Everything if `verbose`; else only unusual events at a terminal, and nothing without one.
     pub(crate) fn new(verbose: bool) -> Self {
         let level = match verbose {
             true => ProgressLevel::Verbose,
@@ -171,7 +171,7 @@ fn format_tool_outcome(outcome: &ToolOutcome) -> String {
     }
 }
 
-/// A shorter wait is not worth a word.
+/// A shorter wait is not reported.
 const LONG_WAIT_MILLIS: u64 = 2_000;
 const LINE_MAX: usize = 500;
 const CALL_MAX: usize = 200;

@@ -1,4 +1,4 @@
-//! What a prompt says, in our blocks.
+//! Parses the content of a prompt to blocks.
 
 use serde_json::Value;
 use windlass_vocabulary::{ContentBlock, MediaContent};

@@ -13,7 +13,7 @@ use crate::frame::{
 use crate::usage_totals::UsageTotals;
 use windlass_assembly::report::session_report::SessionReport;
 
-/// What is known of a prompt besides how its run ended.
+/// What is known of a prompt, except how its run ended.
 #[derive(Debug)]
 pub(crate) struct PromptTurn {
     pub started_at: Instant,
@@ -27,7 +27,7 @@ pub(crate) struct PromptTurn {
     pub denials: Vec<PermissionDenial>,
     /// The object for `--json-schema`.
     pub structured: Option<Value>,
-    /// Set for `/compact`: what it freed.
+    /// For `/compact`: the tokens freed.
     pub freed_tokens: Option<Tokens>,
     pub is_side_question: bool,
 }
@@ -181,8 +181,9 @@ pub(crate) fn complete_with_ending(
     frame
 }
 
-/// The published adapter for editors tells by this line that a plan was rejected, and not that the run
-/// failed. The last message is the user's, a tool result; the last of the model stopped for a call.
+/// With this line, the published adapter for editors detects that a plan was rejected instead of a
+/// failed run. The last message is the user's, a tool result; the model's last one stopped for a
+/// call.
 const INTERRUPTED_CALL_DIAGNOSTIC: &str =
     "[ede_diagnostic] result_type=user last_content_type=tool_result stop_reason=tool_use";
 

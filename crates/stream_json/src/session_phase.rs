@@ -24,7 +24,7 @@ pub(crate) enum SessionPhase {
 
 pub(crate) enum SessionEvent {
     ClientServersReady,
-    /// `None` when the session is gone.
+    /// `None` when the session has closed.
     Notice(Option<Notice>),
 }
 
@@ -89,7 +89,7 @@ impl SessionPhase {
         }
     }
 
-    /// Ends the phase for good and returns what it was.
+    /// Ends the phase permanently, and returns it.
     pub(crate) fn replace_with_lost(&mut self, why: String) -> Self {
         std::mem::replace(self, Self::Lost(why))
     }

@@ -1,5 +1,5 @@
-//! Sessions and commands that calls of the main session have started: which they are, what they do, and
-//! which of them go on by themselves.
+//! Tracks nested sessions and commands started by calls of the main session, and which of them run
+//! in the background.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
@@ -40,7 +40,7 @@ struct TrackedAgent {
     began: Instant,
     tool_uses: u64,
     tokens: u64,
-    /// Its call was answered, and it goes on.
+    /// Its call was answered, but it is still running.
     is_in_background: bool,
     frame_builder: NoticeFrameBuilder,
 }

@@ -1,8 +1,8 @@
-//! Custom tools in a few lines: an input type, a function, and whether it only looks.
+//! Custom tools in a few lines: an input type, a function, and whether it only reads.
 //!
-//! The schema is derived from the input type, and an input that does not fit it is refused with the
-//! field and the reason before the function is called, as with the built-in tools. For
-//! more (pictures, structured results, changes of the session) implement [`Tool`].
+//! The schema is derived from the input type. An input that does not fit is rejected with the field
+//! and the reason before the function is called, like with the built-in tools. For more (images,
+//! structured results, changes of the session) implement [`Tool`].
 
 use std::future::Future;
 use std::marker::PhantomData;
@@ -16,7 +16,7 @@ use crate::input::InputError;
 use crate::tool::{Tool, ToolCallContext};
 use crate::typed_tool::{self, ToolDescription, TypedTool, TypedToolFuture};
 
-/// A tool that only looks at things: it needs no permission and runs beside others.
+/// A tool that only reads: it needs no permission and runs beside others.
 ///
 /// ```
 /// use windlass_tool::custom_tool;
@@ -45,7 +45,7 @@ where
     build_custom_tool(name.into(), description.into(), ToolInspection::SHARED_READ, act)
 }
 
-/// A tool that changes something: it runs alone, and only where a rule or the user allows it.
+/// A tool that changes something: it runs alone, and needs a rule or the user's permission.
 pub fn build_effectful_tool<I, D>(
     name: impl Into<String>,
     description: impl Into<String>,
@@ -111,5 +111,5 @@ where
     }
 }
 
-/// The longest result; more is spilled to a file that the model can read.
+/// Limit on the result; a longer one is written to a file that the model can read.
 const RESULT_BYTES_MAX: usize = 30_000;

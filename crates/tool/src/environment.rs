@@ -1,10 +1,11 @@
-//! The environment of children: what they may know of ours, and what the shell has added since.
+//! The environment of child processes: the filtered environment of this process, with variables
+//! exported by the shell.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 
-/// What children may know of our environment: no credentials, no telemetry settings, and nothing
-/// that would page, prompt or open an editor.
+/// Filters our environment for child processes: without credentials and telemetry settings, and
+/// without variables that start a pager, a prompt or an editor.
 pub fn build_child_environment(
     ours: impl IntoIterator<Item = (OsString, OsString)>,
 ) -> Vec<(OsString, OsString)> {
@@ -20,12 +21,12 @@ pub fn build_child_environment(
     environment
 }
 
-/// What the shell has exported or unset, compared with the environment it began with.
+/// Variables the shell has exported or unset, relative to its initial environment.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ExportedVariables(BTreeMap<OsString, Option<OsString>>);
 
 impl ExportedVariables {
-    /// The difference a command made, except for what must stay as it is.
+    /// What a command changed, except for variables that must not change.
     pub(crate) fn diff(base: &[(OsString, OsString)], left: &[(OsString, OsString)]) -> Self {
         let before: BTreeMap<_, _> = base.iter().map(|(name, value)| (name, value)).collect();
         let after: BTreeMap<_, _> = left.iter().map(|(name, value)| (name, value)).collect();
@@ -42,7 +43,7 @@ impl ExportedVariables {
         )
     }
 
-    /// Takes over what another command changed since.
+    /// Adds the changes of a later command.
     pub(crate) fn extend(&mut self, later: Self) {
         self.0.extend(later.0);
     }
@@ -62,8 +63,8 @@ impl ExportedVariables {
 
 const VARIABLES_MAX: usize = 1_000;
 
-/// Not what we set ourselves, nor what makes every later program run something else first: that
-/// would outlive the command that was judged.
+/// Excludes variables that we set, and those that make later commands run another program first:
+/// that would bypass their permission check.
 fn may_carry_over(name: &OsStr) -> bool {
     let bytes = name.as_encoded_bytes();
     !is_never_passed(name)
@@ -106,7 +107,7 @@ const NEVER_PASSED: &[&str] = &[
     "OPENAI_API_KEY",
     "GEMINI_API_KEY",
     "GOOGLE_API_KEY",
-    // Would make a non-interactive shell run a file before the command that was judged.
+    // Makes a non-interactive shell run a file before the command.
     "BASH_ENV",
     "ENV",
 ];

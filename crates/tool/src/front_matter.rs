@@ -1,8 +1,9 @@
-//! The lines between the first two `---` of a Markdown file, as JSON. The part of YAML that people
-//! write there: keys with texts, numbers, lists and keys below them, in lines or in brackets.
+//! Parses front matter, the lines between the first two `---` of a Markdown file, as JSON. Supports
+//! the common part of YAML: keys with texts, numbers, lists and nested keys, in block or flow
+//! style.
 //!
-//! A line that cannot be read is named and the rest is still read: people's files are often not valid
-//! YAML (decision 0052). What the keys mean is for the caller.
+//! An invalid line is reported and the others are still parsed, because real files are often not
+//! valid YAML (decision 0052). The caller interprets the keys.
 
 use serde_json::{Map, Number, Value};
 
@@ -14,7 +15,7 @@ pub struct FrontMatter<'a> {
 }
 
 impl<'a> FrontMatter<'a> {
-    /// Reads it; nothing, if it does not begin with `---` or they do not end.
+    /// Parses it; `None` if the text does not start with `---`, or there is no second one.
     #[must_use]
     pub fn parse(text: &'a str) -> Option<Self> {
         let text = text.trim_start_matches('\u{feff}');
@@ -41,7 +42,7 @@ impl<'a> FrontMatter<'a> {
         None
     }
 
-    /// The first line that could not be read, in words.
+    /// The first line that could not be parsed, as a message.
     #[must_use]
     pub fn problem(&self) -> Option<&str> {
         self.problem.as_deref()
@@ -62,7 +63,7 @@ impl<'a> FrontMatter<'a> {
         (!text.trim().is_empty()).then_some(text)
     }
 
-    /// A list, whether it stands on lines, in brackets or between commas.
+    /// A list in block style, flow style, or separated by commas.
     #[must_use]
     pub fn list(&self, key: &str) -> Option<Vec<String>> {
         let texts: Vec<String> = match self.fields.get(key)? {
@@ -91,7 +92,7 @@ fn value_to_text(value: &Value) -> String {
     }
 }
 
-/// What stands between commas, but not those inside brackets.
+/// Splits at commas, except inside brackets.
 fn split_at_commas(value: &str) -> impl Iterator<Item = &str> {
     let mut depth = 0_u32;
     value.split(move |sign: char| {
@@ -117,7 +118,7 @@ struct YamlBlockParser<'a> {
 }
 
 impl<'a> YamlBlockParser<'a> {
-    /// The next line that says something, and how far in it begins.
+    /// The next line that is not blank or a comment, with its indentation.
     fn peek(&mut self) -> Option<(usize, &'a str)> {
         loop {
             let line = *self.lines.get(self.line_index)?;
@@ -129,7 +130,7 @@ impl<'a> YamlBlockParser<'a> {
         }
     }
 
-    /// Lines that begin at least so far in: a list, or keys.
+    /// Parses lines with at least this indentation: a list, or keys.
     fn parse_block(&mut self, indent: usize, depth: u8) -> Value {
         match self.peek() {
             Some((found, text)) if found >= indent && depth > 0 => match strip_item_marker(text) {
@@ -144,7 +145,7 @@ impl<'a> YamlBlockParser<'a> {
         let mut list = Vec::new();
         while let Some((found, text)) = self.peek() {
             let Some(rest) = strip_item_marker(text).filter(|_| found == indent) else { break };
-            // What stands behind the sign is where the item's own lines begin.
+            // The position after the `-` is the indentation of the item's other lines.
             let inner = found + (text.len() - rest.len());
             if rest.is_empty() {
                 self.line_index += 1;
@@ -170,7 +171,7 @@ impl<'a> YamlBlockParser<'a> {
         Value::Object(fields)
     }
 
-    /// Keys of which the first stands behind the sign of an item.
+    /// Parses keys, the first of which is on the line of a list item's `-`.
     fn parse_keys_after_item(&mut self, indent: usize, first: &'a str, depth: u8) -> Value {
         let mut fields = Map::new();
         self.parse_entry(first, indent, depth, &mut fields);
@@ -184,7 +185,7 @@ impl<'a> YamlBlockParser<'a> {
         Value::Object(fields)
     }
 
-    /// One key and what belongs to it. The line is used up.
+    /// Parses one key and its value, and consumes its line.
     fn parse_entry(
         &mut self,
         text: &'a str,
@@ -200,7 +201,7 @@ impl<'a> YamlBlockParser<'a> {
         self.line_index += 1;
         let value = match rest {
             "" => match self.peek() {
-                // A list may stand right below its key.
+                // A list may have the same indentation as its key.
                 Some((found, text)) if found == indent && strip_item_marker(text).is_some() => {
                     self.parse_items(found, depth)
                 }
@@ -219,7 +220,7 @@ impl<'a> YamlBlockParser<'a> {
             }
             rest => {
                 let value = parse_scalar(rest);
-                // A text may go on in the next lines.
+                // A text may continue on the following lines.
                 match (self.peek(), value) {
                     (Some((found, _)), Value::String(text)) if found > indent => {
                         let more = self.parse_folded_text(indent, " ");
@@ -304,14 +305,15 @@ fn parse_scalar(text: &str) -> Value {
         "false" => Value::Bool(false),
         "null" | "~" => Value::Null,
         _ => match text.parse::<Number>() {
-            // Only what would be written the same is a number: a version is not.
+            // Only a number that is printed the same way counts as one: a version like `1.10` must
+            // stay a text.
             Ok(number) if number.to_string() == text => Value::Number(number),
             _ => Value::String(text.to_owned()),
         },
     }
 }
 
-/// Values in brackets on one line.
+/// Parses values in brackets on one line.
 struct YamlFlowParser<'a> {
     rest: &'a str,
 }
@@ -358,7 +360,7 @@ impl<'a> YamlFlowParser<'a> {
         }
     }
 
-    /// A text in quotes, or up to one of these signs outside of brackets.
+    /// A quoted text, or the text up to one of these characters outside of brackets.
     fn parse_word(&mut self, ends: &[char]) -> Option<Value> {
         self.rest = self.rest.trim_start();
         let first = self.rest.chars().next()?;

@@ -1,4 +1,4 @@
-//! The paths that deny rules forbid to read.
+//! The paths that must not be read because of deny rules.
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -10,19 +10,20 @@ use crate::lock::lock;
 #[derive(Debug, Default)]
 pub struct HiddenPathSet {
     pub configured: HiddenPaths,
-    /// By rules that came later.
+    /// Of rules that were added during the session.
     added: Mutex<HiddenPaths>,
-    /// Where keys are. Reading them by name is a matter of permission; a second name of one is not read.
+    /// Paths of keys. Permission rules protect them by name; this list is for other hard links to
+    /// them.
     pub secrets: Vec<PathBuf>,
 }
 
 impl HiddenPathSet {
-    /// Rules have changed: replaces what an earlier change added.
+    /// Replaces the paths of added rules.
     pub fn set_added(&self, hidden: HiddenPaths) {
         *lock(&self.added) = hidden;
     }
 
-    /// Rules of the subagent's own, and the same secrets.
+    /// With a sub-agent's own rules, and the same secrets.
     pub(crate) fn for_subagent(&self) -> Self {
         Self { secrets: self.secrets.clone(), ..Self::default() }
     }

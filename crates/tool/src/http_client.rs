@@ -1,10 +1,10 @@
-//! What every HTTP client of ours has in common: certificates that the user trusts besides those of the
-//! system, no redirects unless asked for, and a limit on connecting that a stop of this process does not use up.
+//! Shared by all HTTP clients: the user's additional certificates, no redirects by default, and a
+//! connect timeout that does not count time while this process was stopped.
 //!
-//! Three clients begin on their own, for a reason each. Web fetch resolves names itself and never uses a
-//! proxy, which would connect to addresses nobody checked. An MCP client also logs in at a server of its
-//! own scheme and follows redirects within an origin. The recorder of cassettes and the fleet's client
-//! are in crates that do not see this one.
+//! Three clients stay apart, each for a reason. Web fetch resolves names itself and never uses a proxy,
+//! which would connect to addresses that were not checked. The MCP client also logs in at servers with a
+//! scheme of their own and follows redirects within an origin. The cassette recorder and the fleet's
+//! client are in crates that do not depend on this one.
 
 use std::error::Error;
 use std::io;

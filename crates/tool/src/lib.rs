@@ -1,8 +1,8 @@
-//! The built-in tools and the one trait every tool obeys.
+//! The built-in tools, and the trait that every tool implements.
 //!
-//! Reading order: [`tool`] (the trait and what a call is given), [`tool_session_context`] (what calls of a
-//! session share), [`registry`] (name to tool), then the tools themselves. Nothing here decides
-//! whether a call may run: `run` takes a proof that it may.
+//! Reading order: [`tool`] (the trait and the context of a call), [`tool_session_context`] (what
+//! the calls of a session share), [`registry`] (tools by name), then the tools themselves. No
+//! permission is decided here: `run` takes a proof of it.
 
 mod background;
 mod builtin;

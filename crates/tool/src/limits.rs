@@ -1,21 +1,21 @@
-//! Bounds of what tools use.
+//! Limits of tools.
 
 use std::time::Duration;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ToolLimits {
-    /// How long a shell command may take when it does not say.
+    /// Timeout of a shell command by default.
     pub command_timeout_default: Duration,
-    /// How long it may ask for.
+    /// The longest timeout a command may request.
     pub command_timeout_max: Duration,
-    /// Bytes of a shell command's output shown to the model.
+    /// Bytes of a command's output shown to the model.
     pub output_inline_bytes_max: usize,
-    /// Bytes of output kept on disk; beyond them the command is stopped.
+    /// Bytes of output stored on disk; a command that exceeds them is stopped.
     pub output_spill_bytes_max: u64,
-    /// Processes a command may have at a time; beyond them it is stopped.
+    /// Processes of a command at a time; a command that exceeds them is stopped.
     pub processes_max: usize,
     pub background_tasks_max: usize,
-    /// How long a command in the background may take.
+    /// Timeout of a background command.
     pub background_timeout_max: Duration,
 }
 

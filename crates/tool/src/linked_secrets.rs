@@ -1,8 +1,8 @@
-//! Second names of files that must not be read.
+//! Refuses to read hard links to files that must not be read.
 //!
-//! A rule or the list of secrets names a file, and permission looks at names. A hard link, made
-//! beforehand, is another name of the same file. The kernel counts names: a file with one is read
-//! without a further look. The same is done for commands, by what holds them.
+//! Deny rules and the list of secrets protect names, but a hard link made earlier is another name
+//! of the same file. The link count shows that: a file with one link is read without a further
+//! check. Commands are protected in the same way by their confinement.
 
 use std::collections::BTreeSet;
 use std::fs::Metadata;
@@ -12,21 +12,22 @@ use std::path::{Path, PathBuf};
 use crate::process::find_hidden_files;
 use crate::tool_session_context::ToolSessionContext;
 
-/// Files looked at in one directory, and in all of them.
+/// Limits on the files checked in one directory, and in all of them.
 const DIRECTORY_FILES_MAX: usize = 100;
 const FILES_MAX: usize = 2_000;
 
-/// Files that must not be read and have more than one name.
+/// Files that must not be read and have more than one link.
 #[derive(Debug, Default)]
 pub(crate) struct LinkedSecretFiles {
     files: BTreeSet<(u64, u64)>,
 }
 
 impl LinkedSecretFiles {
-    /// Looks at secrets and at what deny rules hide, and at the files directly in such directories.
+    /// Checks secrets and paths that deny rules hide, and the files directly inside of such
+    /// directories.
     ///
     /// # Errors
-    /// There is too much to look through, in words for the model.
+    /// There are too many files to check, as a message for the model.
     pub(crate) fn list(context: &ToolSessionContext) -> Result<Self, String> {
         let mut found = Self::default();
         let mut left = FILES_MAX;
@@ -61,7 +62,7 @@ impl LinkedSecretFiles {
     /// Refuses a file that is one of them.
     ///
     /// # Errors
-    /// It is, in words for the model.
+    /// It is one of them, as a message for the model.
     pub(crate) fn refuse(&self, path: &Path, metadata: &Metadata) -> Result<(), String> {
         match self.files.contains(&(metadata.dev(), metadata.ino())) {
             true => Err(format!(
@@ -77,10 +78,11 @@ pub(crate) fn has_other_names(metadata: &Metadata) -> bool {
     metadata.is_file() && metadata.nlink() > 1
 }
 
-/// Refuses an open file that is a second name of one that must not be read. The path itself was judged.
+/// Refuses an open file that is a hard link to one that must not be read. The path itself was
+/// checked before.
 ///
 /// # Errors
-/// It is, or that cannot be told, in words for the model.
+/// It is such a link, or that cannot be decided, as a message for the model.
 pub(crate) fn refuse_linked_secret(
     context: &ToolSessionContext,
     path: &Path,

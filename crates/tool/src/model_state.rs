@@ -1,4 +1,4 @@
-//! What the model itself keeps in a session: its lists, and the tools it has searched for.
+//! State of the model in a session: its task lists, and the tools it has found.
 
 use std::collections::BTreeSet;
 use std::sync::Mutex;
@@ -16,13 +16,13 @@ pub struct ModelState {
 }
 
 impl ModelState {
-    /// The lists the model keeps, to be carried through a compaction or into the journal.
+    /// The task lists, to be kept through a compaction or stored in the journal.
     #[must_use]
     pub fn task_lists(&self) -> TaskLists {
         lock(&self.task_lists).clone()
     }
 
-    /// Puts back lists that were stored elsewhere, for a resumed session.
+    /// Restores stored lists, for a resumed session.
     pub fn restore_task_lists(&self, lists: TaskLists) {
         *lock(&self.task_lists) = lists;
     }

@@ -1,11 +1,11 @@
-//! Which addresses may be fetched from. Decided on the address itself, at the moment of
-//! connecting, because a name may lead anywhere and elsewhere the next time.
+//! Which addresses may be fetched. Checked for the IP address when connecting, because a name may
+//! resolve to any address and to another one next time.
 
 use std::net::IpAddr;
 
 use windlass_permission::{AddressClass, classify_address};
 
-/// What of the network besides the public part may be fetched from.
+/// Access to addresses that are not public.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NetworkAccess {
     pub loopback: bool,
@@ -14,7 +14,7 @@ pub struct NetworkAccess {
 }
 
 impl NetworkAccess {
-    /// May this address be connected to? If not, why.
+    /// Checks an address before connecting; the error is why not.
     pub(crate) fn check(self, address: IpAddr) -> Result<(), String> {
         let why = match classify_address(address) {
             AddressClass::Public => return Ok(()),

@@ -1,6 +1,6 @@
-//! A Jupyter notebook as the JSON it is: its cells and how to find them.
+//! A Jupyter notebook as JSON, with access to its cells.
 //!
-//! Read shows one, NotebookEdit changes one.
+//! Read shows it, NotebookEdit changes it.
 
 use serde_json::{Map, Value};
 
@@ -29,13 +29,13 @@ impl JupyterNotebook {
         named.or(spec).and_then(Value::as_str).unwrap_or("python")
     }
 
-    /// Whether cells have names of their own, as they do since format 4.5.
+    /// Do cells have ids? They do since format 4.5.
     pub(crate) fn has_cell_ids(&self) -> bool {
         let number = |name: &str| self.0.get(name).and_then(Value::as_u64).unwrap_or(0);
         (number("nbformat"), number("nbformat_minor")) >= (4, 5)
     }
 
-    /// The place of a cell: by its name, or as `cell-N` counted from 0.
+    /// The index of a cell: by id, or as `cell-N` counted from 0.
     pub(crate) fn find_cell_index(&self, id: &str) -> Option<usize> {
         let named = self.cells().iter().position(|cell| cell.get("id").is_some_and(|it| it == id));
         let counted = || {
@@ -46,7 +46,7 @@ impl JupyterNotebook {
     }
 }
 
-/// What to call a cell: its name, or its place.
+/// The id of a cell, or a name made from its index.
 pub(crate) fn cell_id(cell: &Value, place: usize) -> String {
     match cell.get("id").and_then(Value::as_str) {
         Some(id) => id.to_owned(),
@@ -54,7 +54,7 @@ pub(crate) fn cell_id(cell: &Value, place: usize) -> String {
     }
 }
 
-/// Text that may be one string or a list of lines.
+/// A text that may be a string or a list of lines.
 pub(crate) fn join_text(value: Option<&Value>) -> String {
     match value {
         Some(Value::String(text)) => text.clone(),
@@ -63,7 +63,7 @@ pub(crate) fn join_text(value: Option<&Value>) -> String {
     }
 }
 
-/// Text as notebooks keep it: a list of lines, each with its end.
+/// A text as notebooks store it: a list of lines with their line endings.
 pub(crate) fn split_lines(text: &str) -> Value {
     text.split_inclusive('\n').map(Value::from).collect()
 }

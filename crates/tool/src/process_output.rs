@@ -1,8 +1,8 @@
-//! Keeping what a process writes, in constant memory.
+//! Keeps the output of a process in constant memory.
 //!
-//! Of each stream the first and the last bytes are held; once both streams together exceed what is
-//! shown, everything goes to one file in the order it arrived, up to a cap. Nothing here decides
-//! when a process is stopped.
+//! The first and last bytes of each stream are kept; once both streams together exceed what is
+//! shown, everything is written to one file in order of arrival, up to a limit. The supervisor
+//! decides when to stop a process.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ pub(crate) struct HeadAndTail {
 }
 
 impl HeadAndTail {
-    /// Holds at most `inline_max` bytes at either end.
+    /// Keeps at most `inline_max` bytes of either end.
     pub(crate) fn new(inline_max: usize) -> Self {
         Self { head: Vec::new(), tail: VecDeque::new(), end_bytes_max: inline_max, total: 0 }
     }
@@ -46,7 +46,7 @@ impl HeadAndTail {
         self.total
     }
 
-    /// The last line that says something, for people who watch.
+    /// The last line that is not blank, for display.
     pub(crate) fn last_line(&self) -> Option<String> {
         let bytes: Vec<u8> = if self.tail.is_empty() {
             self.head.iter().rev().take(400).rev().copied().collect()
@@ -57,7 +57,7 @@ impl HeadAndTail {
         text.lines().rev().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned)
     }
 
-    /// The stream as text of at most `bytes_max` bytes; what is left out is said in the middle.
+    /// The stream as text of at most `bytes_max` bytes; the middle says what is left out.
     pub(crate) fn render(&self, bytes_max: usize) -> String {
         let mut shown = self.head.clone();
         if self.total <= bytes_max as u64 {
@@ -74,13 +74,13 @@ impl HeadAndTail {
     }
 }
 
-/// Text a model can be sent: invalid UTF-8 and NUL become the replacement character.
+/// Text for a model: invalid UTF-8 and NUL become the replacement character.
 pub(crate) fn decode_lossy(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     if text.contains('\0') { text.replace('\0', "\u{fffd}") } else { text.into_owned() }
 }
 
-/// Without the first bytes of a character that was cut.
+/// Without the bytes of an incomplete character at the end.
 fn trim_partial_char_at_end(bytes: &[u8]) -> &[u8] {
     match std::str::from_utf8(bytes) {
         Err(error) if error.error_len().is_none() => {
@@ -90,13 +90,13 @@ fn trim_partial_char_at_end(bytes: &[u8]) -> &[u8] {
     }
 }
 
-/// Without the last bytes of a character that was cut.
+/// Without the bytes of an incomplete character at the start.
 fn trim_partial_char_at_start(bytes: &[u8]) -> &[u8] {
     let cut = bytes.iter().take(3).take_while(|byte| **byte & 0xC0 == 0x80).count();
     bytes.get(cut..).unwrap_or(bytes)
 }
 
-/// Everything a process wrote, in the order it arrived: in memory while it is short, then on disk.
+/// All output of a process in order of arrival: in memory while it is short, then on disk.
 #[derive(Debug)]
 pub(crate) struct OutputSpill {
     path: PathBuf,
@@ -114,7 +114,7 @@ pub(crate) struct OutputSpill {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SpillCapacity {
     Available,
-    /// The cap is reached: stop the process.
+    /// The limit is reached: stop the process.
     Exhausted,
 }
 
@@ -133,7 +133,7 @@ impl OutputSpill {
         }
     }
 
-    /// One that keeps nothing and has no end.
+    /// Discards everything, without a limit.
     pub(crate) fn discarding() -> Self {
         let problem = Some("it is not kept".to_owned());
         Self { problem, ..Self::new(PathBuf::new(), 0, u64::MAX) }
@@ -144,13 +144,13 @@ impl OutputSpill {
         self
     }
 
-    /// One that is on disk from the first byte, to be read while it is written. The file exists at once.
+    /// Writes to disk from the first byte, to be read while it is written. The file exists at once.
     pub(crate) async fn create_live(path: PathBuf, bytes_max: u64) -> std::io::Result<Self> {
         let file = Some(create_file(&path).await?);
         Ok(Self { file, is_live: true, ..Self::new(path, 0, bytes_max) })
     }
 
-    /// From now on it is on disk and read while it is written. Says whether that worked.
+    /// Writes to disk from now on, to be read while it is written. Returns whether that worked.
     pub(crate) async fn make_live(&mut self) -> bool {
         if self.file.is_none() && self.problem.is_none() {
             match create_file(&self.path).await {
@@ -195,7 +195,7 @@ impl OutputSpill {
         }
     }
 
-    /// Without a file the bytes are only counted, so that the cap holds either way.
+    /// Without a file the bytes are only counted, so that the limit applies anyway.
     async fn append(&mut self, bytes: &[u8]) {
         let room = usize::try_from(self.bytes_max - self.written).unwrap_or(usize::MAX);
         let bytes = bytes.get(..room).unwrap_or(bytes);
@@ -212,7 +212,7 @@ impl OutputSpill {
         }
     }
 
-    /// Where everything is, if it went to disk, or why it did not.
+    /// The file with all output, or why there is none.
     pub(crate) async fn finish(mut self) -> SpillOutcome {
         let rest = self.redactor.take_rest();
         if !rest.is_empty() {
@@ -232,7 +232,7 @@ impl OutputSpill {
     }
 }
 
-/// What became of an output that may have been too long to show.
+/// What happened to an output that may have been too long to show.
 #[derive(Debug)]
 pub(crate) enum SpillOutcome {
     NotNeeded,

@@ -1,8 +1,8 @@
-//! How far a call is, for the user who watches.
+//! Progress messages of a call, for the user.
 
 use tokio::sync::mpsc;
 
-/// Words on how far a call is. Never waits: what cannot be taken at once is dropped.
+/// Sends progress messages. Never blocks: a message that cannot be sent at once is dropped.
 #[derive(Clone, Debug, Default)]
 pub struct ProgressSender(Option<mpsc::Sender<String>>);
 

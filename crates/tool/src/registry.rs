@@ -1,9 +1,9 @@
-//! Name to tool, in an order that stays.
+//! Tools by name, in a stable order.
 //!
-//! Tools are offered in the order they were put in, because a provider's prompt cache is lost when
-//! an earlier one moves: built-in tools first, later ones behind. A deferred tool is not offered
-//! until it was searched for; called by its name, it runs all the same. So are the tools of a source,
-//! which may come and go.
+//! Tools are offered in the order they were added, because moving an earlier one invalidates the
+//! provider's prompt cache: built-in tools first, later ones at the end. A deferred tool is offered
+//! only after it was found by a search, but runs if it is called by name. The same applies to tools
+//! of a source, which may come and go.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ use crate::typed_tool::into_tool;
 #[derive(Clone, Default)]
 pub struct ToolRegistry {
     tools: Vec<RegisteredTool>,
-    /// Finds what is not offered from the start; there while there is something to find.
+    /// Finds deferred tools; exists while there are any.
     search_tool: Option<Arc<dyn Tool>>,
     source: Option<RestrictedToolSource>,
 }
@@ -40,7 +40,7 @@ impl ToolRegistry {
         Self::default()
     }
 
-    /// The built-in tools. The rarely used ones are deferred.
+    /// The built-in tools. Rarely used ones are deferred.
     #[must_use]
     pub fn with_builtin_tools() -> Self {
         let mut registry = Self::default();
@@ -72,26 +72,25 @@ impl ToolRegistry {
         registry
     }
 
-    /// Adds the tool that loads skills, behind the others, where there are folders with skills.
+    /// Adds the tool that loads skills at the end, if there are folders with skills.
     pub fn insert_skills(&mut self, context: &ToolSessionContext) {
         if !context.skill_directories.is_empty() {
             self.insert(into_tool(SkillTool::new(context)));
         }
     }
 
-    /// Adds the tool that searches the web, for a session whose provider does that. Searched for
-    /// before it is offered: most sessions need it never.
+    /// Adds the web search tool, for a session whose provider offers search. Deferred, because most
+    /// sessions never need it.
     pub fn insert_web_search(&mut self) {
         self.insert_deferred(into_tool(WebSearchTool));
     }
 
-    /// Adds a tool behind the others. One of the same name is replaced where it stands, and
-    /// returned.
+    /// Adds a tool at the end. One with the same name is replaced in place, and returned.
     pub fn insert(&mut self, tool: Arc<dyn Tool>) -> Option<Arc<dyn Tool>> {
         self.insert_or_replace(tool, false)
     }
 
-    /// Adds a tool that is only offered once it was searched for.
+    /// Adds a tool that is offered only after it was found by a search.
     pub fn insert_deferred(&mut self, tool: Arc<dyn Tool>) -> Option<Arc<dyn Tool>> {
         self.insert_or_replace(tool, true)
     }
@@ -124,13 +123,13 @@ impl ToolRegistry {
         self.refresh_search_tool();
     }
 
-    /// Takes tools out, for a session that may not even know of them.
+    /// Removes tools that a session may not even see.
     pub fn retain(&mut self, keep: impl Fn(&ToolSpec) -> bool) {
         self.tools.retain(|entry| keep(entry.tool.spec()));
         self.refresh_search_tool();
     }
 
-    /// Leaves only these tools, and of a source only these and those of the servers named.
+    /// Keeps only these tools, and of a source only these and those of the servers named.
     pub fn restrict_to(&mut self, names: &[ToolName]) {
         if let Some(source) = &mut self.source {
             source.restrict_to(names);
@@ -138,13 +137,13 @@ impl ToolRegistry {
         self.retain(|spec| names.contains(&spec.name));
     }
 
-    /// Lets more tools be found and called that are not known yet.
+    /// Adds a source of tools that are not all known yet.
     pub fn attach_source(&mut self, source: Arc<dyn ToolSource>) {
         self.source = Some(RestrictedToolSource::new(source));
         self.refresh_search_tool();
     }
 
-    /// What the model is told from the start, in the order that stays.
+    /// The tools offered from the start, in a stable order.
     #[must_use]
     pub fn specs(&self) -> Vec<ToolSpec> {
         let offered = self.tools.iter().filter(|entry| !entry.is_deferred).map(|entry| &entry.tool);
@@ -162,7 +161,7 @@ impl ToolRegistry {
         all.map(|tool| tool.spec().name.as_str())
     }
 
-    /// Searching is offered while there is something to find.
+    /// The search tool is offered while there is something to find.
     fn refresh_search_tool(&mut self) {
         let deferred = self.deferred_specs();
         let is_needed = !deferred.is_empty() || self.source.is_some();
@@ -177,7 +176,7 @@ impl ToolRegistry {
         known.or_else(|| self.source.as_ref()?.find_tool(name))
     }
 
-    /// What can be said of a call without running it.
+    /// What is known of a call without running it.
     #[must_use]
     pub fn inspect(&self, name: &str, input: &Json) -> ToolInspection {
         match self.get(name) {
@@ -188,7 +187,7 @@ impl ToolRegistry {
 
     fn explain_unknown_tool(&self, name: &str) -> String {
         let names = || self.names();
-        // Names of tools are short; one from outside may have any length.
+        // Our tool names are short, but a name from outside may have any length.
         let asked: String = name.to_lowercase().chars().take(NAME_LETTERS_MAX).collect();
         let nearest = names()
             .map(|known| (strsim::levenshtein(&known.to_lowercase(), &asked), known))

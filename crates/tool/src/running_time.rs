@@ -1,10 +1,10 @@
-//! Deadlines that count only time in which this process ran.
+//! Deadlines that count only the time in which this process ran.
 //!
-//! A process is stopped by a signal, by the lid of a laptop or by the host of its virtual machine, and
-//! what it waits for goes on meanwhile: a command ends, an answer arrives in the socket. A deadline
-//! by the clock would then be over before anybody looked. Here a wait is cut into slices of a second;
-//! a slice that took much longer than that was a stop, and is waited for again. So whatever is
-//! ready after a stop is seen before its deadline is.
+//! A process may be stopped by a signal, by a suspended laptop or by the host of its virtual
+//! machine, while what it waits for continues: a command ends, an answer arrives in the socket. A
+//! wall-clock deadline would then have passed before the result was read. So a wait is divided into
+//! slices of a second; a slice that took much longer counts as a stop, and is repeated. A result
+//! that is ready after a stop is therefore seen before its deadline.
 
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
@@ -12,12 +12,12 @@ use std::time::Duration;
 
 use tokio::time::{Instant, Sleep, sleep};
 
-/// How long is waited at a stretch.
+/// The length of a slice.
 pub const SLICE_MAX: Duration = Duration::from_secs(1);
-/// How much later than asked for a busy machine may wake us.
+/// How much later than requested a busy machine may wake us.
 const DELAY_MAX: Duration = Duration::from_secs(1);
-/// Stops that one wait forgives, so that no wait is without end: a machine that is so busy that every slice
-/// looks like a stop must not stretch a deadline for ever.
+/// Limits how many stops one wait ignores: on a machine so busy that every slice looks like a stop,
+/// a deadline must still end.
 const STOPS_MAX: u32 = 100;
 
 /// Counts the time in which this process ran, if it is read at least once in every slice.
@@ -34,7 +34,7 @@ impl RunningClock {
         Self { read_at: Instant::now(), running: Duration::ZERO, stops: 0 }
     }
 
-    /// How long the process has run since the start.
+    /// The running time since the start.
     pub fn read(&mut self) -> Duration {
         let now = Instant::now();
         let passed = now.saturating_duration_since(self.read_at);
@@ -48,7 +48,7 @@ impl RunningClock {
     }
 }
 
-/// A timer on such a clock.
+/// A timer that uses a running clock.
 #[derive(Debug)]
 pub struct RunningTimer {
     clock: RunningClock,
@@ -63,7 +63,7 @@ impl RunningTimer {
         Self { clock: RunningClock::start(), limit, slice }
     }
 
-    /// Begins again with another limit.
+    /// Restarts with another limit.
     pub fn reset(&mut self, limit: Duration) {
         self.clock = RunningClock::start();
         self.limit = limit;
@@ -86,14 +86,14 @@ impl Future for RunningTimer {
     }
 }
 
-/// The time was over first.
+/// The deadline has passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimeOver;
 
-/// Waits for this at most so long.
+/// Waits for a future up to a limit.
 ///
 /// # Errors
-/// When it is not ready by then.
+/// It is not ready in time.
 pub async fn timeout<F: Future>(limit: Duration, waited: F) -> Result<F::Output, TimeOver> {
     let mut waited = pin!(waited);
     tokio::select! {
@@ -124,7 +124,7 @@ mod tests {
         let began = Instant::now();
         let mut timer = pin!(RunningTimer::new(Duration::from_millis(1_500)));
         assert!(poll_once(timer.as_mut()).await.is_pending());
-        // As the clock looks after a stop of an hour.
+        // Simulates the clock after a stop of an hour.
         tokio::time::advance(Duration::from_secs(3_600)).await;
         assert!(poll_once(timer.as_mut()).await.is_pending());
         timer.await;

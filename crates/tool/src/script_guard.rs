@@ -1,18 +1,20 @@
-//! Are the scripts that a hook, a helper or a server names still those that the user trusted?
+//! Checks that the scripts that a hook, a helper or a server names are still those the user
+//! trusted.
 //!
-//! Asked each time one of them is about to start: a command may have changed them since the settings
-//! were read. How that is known is the caller's affair.
+//! Checked before each start, because a command may have changed them since the settings were read.
+//! The caller implements the check.
 
 use std::fmt;
 use std::sync::Arc;
 
-/// Knows the scripts that were trusted.
+/// Knows the trusted scripts.
 pub trait TrustedScriptCheck: fmt::Debug + Send + Sync {
-    /// The first file that this command line names and that is not as it was trusted, for people.
+    /// The first file named in this command line that has changed since it was trusted, for
+    /// display.
     fn find_changed_script(&self, command_line: &str) -> Option<String>;
 }
 
-/// The check of one source of command lines; none where the user wrote them.
+/// Checks the command lines of one source; does nothing for those the user wrote.
 #[derive(Clone, Debug, Default)]
 pub struct ScriptGuard(Option<Arc<dyn TrustedScriptCheck>>);
 
@@ -35,7 +37,7 @@ impl ScriptGuard {
     }
 }
 
-/// Two command lines that run the same are the same, whichever guard checks their scripts.
+/// Equal if they run the same, whichever guard checks their scripts.
 impl PartialEq for ScriptGuard {
     fn eq(&self, _: &Self) -> bool {
         true
@@ -44,7 +46,7 @@ impl PartialEq for ScriptGuard {
 
 impl Eq for ScriptGuard {}
 
-/// A command line as its source wrote it, and the check that comes before each start.
+/// A command line as written, with the check to make before each start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GuardedCommandLine {
     pub line: String,
@@ -52,10 +54,10 @@ pub struct GuardedCommandLine {
 }
 
 impl GuardedCommandLine {
-    /// May it start?
+    /// Checks whether it may start.
     ///
     /// # Errors
-    /// Why not, in words that follow the name of what was to start.
+    /// Why not, as a phrase that follows the name of what was to start.
     pub fn check(&self) -> Result<(), String> {
         match self.guard.find_changed_script(&self.line) {
             None => Ok(()),

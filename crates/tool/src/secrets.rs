@@ -1,8 +1,8 @@
-//! The keys we know, taken out of whatever is kept or shown.
+//! Removes our own keys from whatever is stored or shown.
 //!
-//! A tool may print a key: one that stands in a file, or in the environment of a process. Where it
-//! equals one of ours it is replaced before it reaches a record, a model, a person or a file of long
-//! output. Only our own keys are known here, no other secrets.
+//! A tool may print a key from a file or from the environment of a process. If it is one of ours,
+//! it is replaced before it reaches a record, a model, a person or a file. Only our own keys are
+//! known here, no other secrets.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,11 +10,11 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use memchr::memmem;
 
-/// The keys of a session. Clones are the same list.
+/// The keys of a session. Clones share the list.
 #[derive(Clone, Default)]
 pub struct Secrets(Arc<RwLock<Vec<String>>>);
 
-/// Shorter ones would be found in ordinary words.
+/// Shorter keys would match parts of ordinary words.
 const CHARS_MIN: usize = 8;
 
 const REPLACEMENT: &str = "[key removed]";
@@ -25,18 +25,18 @@ impl Secrets {
         let mut list = self.0.write().unwrap_or_else(PoisonError::into_inner);
         if secret.len() >= CHARS_MIN && !list.iter().any(|known| known == secret) {
             list.push(secret.to_owned());
-            // One that contains another goes first.
+            // A key that contains another one must be replaced first.
             list.sort_by_key(|known| std::cmp::Reverse(known.len()));
         }
     }
 
-    /// All of them, for a process of ours that must know them too.
+    /// All keys, for a child process of ours that must redact too.
     #[must_use]
     pub fn list(&self) -> Vec<String> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Does one of them stand in these bytes?
+    /// Do these bytes contain a key?
     #[must_use]
     pub fn are_in(&self, bytes: &[u8]) -> bool {
         let list = self.0.read().unwrap_or_else(PoisonError::into_inner);
@@ -67,11 +67,11 @@ impl fmt::Debug for Secrets {
     }
 }
 
-/// A stream in pieces, with a key perhaps across two of them.
+/// Redacts a stream, including keys that are split between chunks.
 #[derive(Default)]
 pub(crate) struct StreamRedactor {
     secrets: Vec<String>,
-    /// What may turn out to be the beginning of one.
+    /// Bytes that may be the beginning of a key.
     pending: Vec<u8>,
 }
 
@@ -97,7 +97,7 @@ impl StreamRedactor {
         Cow::Owned(all)
     }
 
-    /// What was held back when the stream has ended: no key after all.
+    /// The remaining bytes at the end of the stream: not a key.
     pub(crate) fn take_rest(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.pending)
     }
@@ -118,7 +118,7 @@ fn replace_secret(all: Vec<u8>, secret: &[u8]) -> Vec<u8> {
     clean
 }
 
-/// How many bytes at the end could begin the secret.
+/// The length of the longest suffix that is a prefix of the secret.
 fn partial_match_len(all: &[u8], secret: &[u8]) -> usize {
     let most = secret.len().saturating_sub(1).min(all.len());
     (1..=most)
@@ -148,7 +148,7 @@ mod tests {
                 got.extend_from_slice(&stream.redact_chunk(piece));
             }
             got.extend(stream.take_rest());
-            // A longer key may be cut where a shorter one ends; nothing of either is left.
+            // A longer key may overlap a shorter one; neither must remain.
             let got = String::from_utf8(got).unwrap();
             assert!(!got.contains("1234"), "{size}: {got}");
             assert!(got.ends_with("c short sk-canary"), "{size}: {got}");

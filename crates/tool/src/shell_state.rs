@@ -1,4 +1,4 @@
-//! What each shell command hands on to the next: its directory and its exported variables.
+//! State that each shell command passes on to the next: its directory and exported variables.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -7,23 +7,23 @@ use std::sync::Mutex;
 use crate::environment::ExportedVariables;
 use crate::lock::lock;
 
-/// The directory and the exported variables the last shell command ended with.
+/// The directory and exported variables after the last shell command.
 #[derive(Debug)]
 pub struct ShellState {
     directory: Mutex<PathBuf>,
     exported_variables: Mutex<CarriedVariables>,
 }
 
-/// A command in a sandbox needs no yes, so what it exports must not steer one that leaves the sandbox
-/// with a yes: the user would not see that another program runs.
+/// A sandboxed command runs without a question, so variables it exports must not affect one outside
+/// of the sandbox that the user approved: the user would not see that another program runs.
 #[derive(Debug, Default)]
 struct CarriedVariables {
     inside: ExportedVariables,
-    /// Exported by commands outside of the sandbox alone.
+    /// Exported only by commands outside of the sandbox.
     outside: ExportedVariables,
 }
 
-/// Where a command runs.
+/// Whether a command runs in the sandbox.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CommandSide {
     /// In the session's sandbox, or in a session without one.
@@ -46,14 +46,14 @@ impl ShellState {
         *lock(&self.directory) = directory;
     }
 
-    /// What the shell has exported since the session began: the value, or `None` for a variable
-    /// that was unset.
+    /// Variables the shell has exported since the session began; `None` for one that was unset.
     #[must_use]
     pub fn exported_variables(&self) -> Vec<(OsString, Option<OsString>)> {
         lock(&self.exported_variables).inside.to_list()
     }
 
-    /// Takes over what a command on this side left that was started with this environment.
+    /// Stores the final environment of a command on this side that was started with this
+    /// environment.
     pub(crate) fn set_exported_variables(
         &self,
         base: &[(OsString, OsString)],

@@ -1,8 +1,7 @@
-//! A question that a tool asks a model beside the conversation: a page to be read, the web to be
-//! searched.
+//! A tool's question to a model, outside of the conversation: to read a page, or to search the web.
 //!
-//! What answers is not known here. An answer is paid for out of what was set aside for the call, and
-//! a tool has to do without one.
+//! The driver implements it. The cost is paid from the call's reservation, and a tool must be able
+//! to continue without an answer.
 
 use std::fmt;
 use std::future::Future;
@@ -13,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use windlass_vocabulary::MicroUsd;
 
 pub trait SideModel: fmt::Debug + Send + Sync {
-    /// Asks, and answers in time, whatever happens: also that there is no answer has its price.
+    /// Asks, and always answers in time, because even a failure has a cost to report.
     fn ask(&self, question: SideQuestion) -> SideAnswerFuture<'_>;
 }
 
@@ -21,11 +20,11 @@ pub type SideAnswerFuture<'a> = Pin<Box<dyn Future<Output = SideAnswer> + Send +
 
 #[derive(Clone, Debug)]
 pub struct SideQuestion {
-    /// Everything there is to say: the model sees nothing else.
+    /// The complete prompt: the model sees nothing else.
     pub prompt: String,
-    /// Let the provider search the web for the answer.
+    /// Lets the provider search the web.
     pub search_domains: Option<SideSearchDomains>,
-    /// The most it may cost, where money is limited.
+    /// Limit on the cost, if the session has a budget.
     pub allowance: Option<MicroUsd>,
     pub timeout: Duration,
     pub cancel: CancellationToken,
@@ -33,7 +32,7 @@ pub struct SideQuestion {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SideSearchDomains {
-    /// Only these hosts and those below them; all when empty.
+    /// Only these hosts and their subdomains; all if empty.
     pub allowed: Vec<String>,
     pub blocked: Vec<String>,
 }
@@ -41,8 +40,8 @@ pub struct SideSearchDomains {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SideAnswer {
     pub answer: Result<String, String>,
-    /// The pages it rests on: title and address.
+    /// The pages used: title and address.
     pub links: Vec<(String, String)>,
-    /// What it cost, answered or not.
+    /// The cost, even without an answer.
     pub spent: MicroUsd,
 }

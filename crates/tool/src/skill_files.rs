@@ -1,8 +1,8 @@
-//! Skills where they lie: folders with a `SKILL.md`, read in one place for all callers.
+//! Reads skills, which are folders with a `SKILL.md`, for all callers.
 //!
-//! The file itself may not be a link: a project could make one that leads to secrets of the user. A
-//! head that cannot be read is reported, and what can be read of it counts. What is in a plugin is
-//! called by the plugin's name too.
+//! The file must not be a symlink: a project could make one that leads to the user's secrets.
+//! Invalid front matter is reported, and its valid part is used. Skills of a plugin have the
+//! plugin's name as a prefix.
 
 use std::path::{Path, PathBuf};
 
@@ -15,24 +15,24 @@ use crate::front_matter::FrontMatter;
 #[derive(Clone, Debug, PartialEq)]
 pub struct SkillDefinition {
     pub name: String,
-    /// What it says of itself, in one line.
+    /// Its description, on one line.
     pub description: String,
     pub argument_hint: Option<String>,
     pub body: String,
-    /// Where its files are, by its real path.
+    /// The canonical path of its folder.
     pub folder: PathBuf,
     pub listed_path: PathBuf,
-    /// What lies there is a link to it.
+    /// The file is a symlink.
     pub is_link: bool,
     pub is_user_only: bool,
     pub is_model_only: bool,
-    /// Programs that run as long as the session lives, once it is loaded.
+    /// Hooks that are active in the session once it is loaded.
     pub hooks: Option<Value>,
     pub problem: Option<String>,
 }
 
-/// All skills of these folders; where two have one name, the first folder's is meant. What is hidden
-/// is not read. May block on the file system.
+/// All skills of these folders. Of several with the same name, the first folder's is used. Hidden
+/// files are not read. May block on the file system.
 pub fn load_skills(folders: &[PathBuf], is_hidden: impl Fn(&Path) -> bool) -> Vec<SkillDefinition> {
     let mut known: Vec<SkillDefinition> = Vec::new();
     for folder in folders {
@@ -53,10 +53,10 @@ pub fn load_skills(folders: &[PathBuf], is_hidden: impl Fn(&Path) -> bool) -> Ve
     known
 }
 
-/// The plugin a folder of skills belongs to, by the name it gives itself.
+/// The name of the plugin that contains a folder of skills, from its manifest.
 fn read_plugin_name(folder: &Path) -> Option<String> {
     let manifest = folder.parent()?.join(".claude-plugin/plugin.json");
-    // A pipe at this place would be waited for.
+    // Reading a pipe at this path would block.
     let text = manifest.is_file().then(|| std::fs::read_to_string(manifest).ok())??;
     let manifest: Value = serde_json::from_str(&text).ok()?;
     manifest.get("name").and_then(Value::as_str).map(str::to_owned)
@@ -76,7 +76,7 @@ fn read_skill(listed: &Path, is_hidden: impl Fn(&Path) -> bool) -> Option<SkillD
     let page = FrontMatter::parse(&text);
     let problem = match &page {
         Some(page) => page.problem().map(str::to_owned),
-        // It has no head, which is fine, or one that never ends.
+        // It has no front matter, which is fine, or its front matter does not end.
         None => text.starts_with("---\n").then(|| "the lines after `---` never end".to_owned()),
     };
     let body = page.as_ref().map_or(text.as_str(), |page| page.body.trim_start());
@@ -105,7 +105,7 @@ fn read_skill(listed: &Path, is_hidden: impl Fn(&Path) -> bool) -> Option<SkillD
     })
 }
 
-/// Can a skill be called by this? What a broken head says cannot.
+/// Is this a valid skill name? Front matter may contain anything.
 fn is_valid_skill_name(name: &str) -> bool {
     !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || "-_.:".contains(c))
 }
@@ -116,5 +116,5 @@ fn find_first_line(text: &str) -> String {
 }
 
 const SKILLS_MAX: usize = 256;
-/// A longer file is not a skill, and no more than this is handed over.
+/// Limit on the size of a skill.
 pub(crate) const SKILL_BYTES_MAX: usize = 100_000;

@@ -1,8 +1,7 @@
-//! The lists a model keeps of what it has to do. They survive a compaction word for word.
+//! The model's task lists. A compaction keeps them unchanged.
 //!
-//! Two kinds: a short list of steps that is always written whole, and tasks with names
-//! that are made and changed one by one. What is on them is the model's business; here it
-//! is only kept, within bounds.
+//! There are two kinds: a short list of steps that is always replaced as a whole, and tasks that
+//! are created and changed one by one. Their text is not interpreted, only limited in size.
 
 use std::collections::BTreeMap;
 
@@ -68,7 +67,7 @@ pub struct TaskItem {
 }
 
 impl TaskLists {
-    /// The lists in words for the model; `None` while they are empty.
+    /// The lists as text for the model; `None` while they are empty.
     #[must_use]
     pub fn render(&self) -> Option<String> {
         let mut text = String::new();

@@ -1,4 +1,4 @@
-//! The trait every tool obeys, and what one call is given to work with.
+//! The trait that every tool implements, and the context of a call.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -14,16 +14,16 @@ use crate::side_question::SideModel;
 use crate::tool_session_context::ToolSessionContext;
 use crate::trace_context::TraceContext;
 
-/// A call under way. Dropping it ends whatever it started.
+/// A running call. Dropping it ends everything it started.
 pub type ToolFuture<'a> = Pin<Box<dyn Future<Output = ToolOutcome> + Send + 'a>>;
 
 pub trait Tool: Send + Sync {
     fn spec(&self) -> &ToolSpec;
 
-    /// Looks at an input without acting on it.
+    /// Inspects an input without running it.
     fn inspect(&self, input: &Json) -> ToolInspection;
 
-    /// A failure is content for the model, so there is no error to return.
+    /// A failure is content for the model, so there is no error type.
     fn run<'a>(
         &'a self,
         call: PermissionGrant<ToolCall>,
@@ -33,27 +33,27 @@ pub trait Tool: Send + Sync {
 
 #[derive(Clone, Debug)]
 pub struct ToolCallContext {
-    /// What it shares with the other calls of its session.
+    /// Shared by all calls of a session.
     pub tool_context: Arc<ToolSessionContext>,
-    /// As the model named it; empty for a call of ours.
+    /// The model's id of the call; empty for a call of ours.
     pub call_id: String,
-    /// Ends the call early; what it has so far is its outcome.
+    /// Ends the call early with the outcome so far.
     pub cancel: CancellationToken,
     pub progress: ProgressSender,
-    /// What a session that the call starts may do and spend.
+    /// The limits of a session that the call starts.
     pub call_limits: CallLimits,
     pub cost_sender: BackgroundCostSender,
-    /// Answers questions of the call outside the conversation.
+    /// Answers side questions of the call.
     pub side_model: Option<Arc<dyn SideModel>>,
-    /// What processes of the call are held to.
+    /// The confinement of the call's processes.
     pub confinement: Confinement,
-    /// Where programs begin in its command line that are held one by one.
+    /// The offsets of programs in its command line that are confined one by one.
     pub held_words: Vec<usize>,
-    /// Where the call stands in a trace, if there is one.
+    /// The trace context of the call.
     pub trace_context: Option<TraceContext>,
 }
 
-/// Reports what a session in the background has spent, once.
+/// Reports the cost of a background session, once.
 #[derive(Clone, Debug, Default)]
 pub struct BackgroundCostSender(Option<mpsc::Sender<MicroUsd>>);
 
@@ -65,18 +65,18 @@ impl BackgroundCostSender {
 
     pub fn report(self, spent: MicroUsd) {
         if let Some(sender) = self.0 {
-            // Fails when the session is gone; then its cost is not counted either.
+            // Fails if the session has closed; then its cost is not counted either.
             let _ = sender.try_send(spent);
         }
     }
 }
 
-/// What a session that a call starts may do and spend.
+/// The limits of a session that a call starts.
 #[derive(Clone, Debug, Default)]
 pub struct CallLimits {
-    /// No more than this is allowed: what its parent may do at this moment.
+    /// The parent's current policy, which it must not exceed.
     pub policy: Policy,
-    /// What is set aside for it, where money is limited.
+    /// The reserved money, if the session has a budget.
     pub allowance: Option<MicroUsd>,
 }
 

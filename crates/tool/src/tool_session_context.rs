@@ -1,6 +1,6 @@
-//! What all calls of one session share, in parts by what changes together.
+//! What all calls of one session share, grouped by what changes together.
 //!
-//! Only the model's lists can be put back into another process; a resumed session reads its files
+//! Only the model's lists can be restored in another process; a resumed session must read its files
 //! again.
 
 use std::ffi::OsString;
@@ -26,16 +26,16 @@ pub struct ToolSessionContext {
     pub model: ModelState,
     pub background: BackgroundTasks,
     pub limits: ToolLimits,
-    /// Our own keys, which nothing that is stored or shown may hold.
+    /// Our own keys, which must not be in anything stored or shown.
     pub secrets: Secrets,
-    /// What of the network may be fetched from besides the public part.
+    /// Access to addresses that are not public.
     pub network: NetworkAccess,
-    /// Folders that hold skills; on equal names the first wins.
+    /// Folders that contain skills; of several with the same name, the first one is used.
     pub skill_directories: Vec<PathBuf>,
 }
 
 impl ToolSessionContext {
-    /// A context in this directory, with this process's environment cleaned for children.
+    /// A context in this directory, with the filtered environment of this process.
     #[must_use]
     pub fn new(cwd: impl Into<PathBuf>, spill: impl Into<PathBuf>) -> Self {
         let cwd = cwd.into();
@@ -53,8 +53,8 @@ impl ToolSessionContext {
         }
     }
 
-    /// What is configured, without what this session remembers. What is hidden follows from the
-    /// subagent's rules and is for the caller to set.
+    /// Keeps the configuration, but no state of this session. The caller must set the hidden paths
+    /// of the sub-agent's rules.
     #[must_use]
     pub fn for_subagent(&self) -> Self {
         Self {
@@ -71,11 +71,10 @@ impl ToolSessionContext {
         }
     }
 
-    /// The same for a subagent that works in other directories and only there; it starts in the
-    /// first.
+    /// The same for a sub-agent that works only in other directories; it starts in the first.
     ///
     /// # Errors
-    /// When the launcher cannot confine commands to these directories, in words.
+    /// The launcher cannot confine commands to these directories. The error is a message.
     pub fn for_subagent_in(&self, directories: Vec<PathBuf>) -> Result<Self, String> {
         let Some(cwd) = directories.first().cloned() else {
             return Err("There is no directory to work in.".to_owned());
@@ -89,19 +88,20 @@ impl ToolSessionContext {
         if let Some(cell) = &self.processes.cell {
             let moved = cell.for_directories(&directories);
             subagent.processes.cell =
-                Some(moved.ok_or("Commands cannot be held to another place.")?);
+                Some(moved.ok_or("Commands cannot be confined to other directories.")?);
         }
         subagent.shell = ShellState::new(cwd.clone());
         subagent.files = self.files.for_subagent_in(cwd, directories);
         Ok(subagent)
     }
 
-    /// The environment of the next child on this side: the configured one with what the shell has exported.
+    /// The environment of the next child on this side: the configured one, with the shell's
+    /// exported variables.
     pub(crate) fn build_child_environment(&self, side: CommandSide) -> Vec<(OsString, OsString)> {
         self.shell.build_environment(&self.processes.environment, side)
     }
 
-    /// Carries over the environment a shell ended with that was started with the configured one, in the
+    /// Stores the final environment of a shell that was started with the configured one, in the
     /// session's sandbox if it has one.
     pub fn set_exported_variables(&self, left: &[(OsString, OsString)]) {
         self.shell.set_exported_variables(&self.processes.environment, left, CommandSide::Inside);

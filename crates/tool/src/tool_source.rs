@@ -1,8 +1,7 @@
-//! Tools that are not all known when a session begins, and that may come and go while it runs.
+//! Tools that are not all known when a session begins, and that may come and go during it.
 //!
-//! A source stands behind the registry: what it has is found by searching and by name, and is never
-//! offered of its own accord, because a provider's prompt cache is lost when the tools on offer
-//! change.
+//! The registry uses a source for searches and for calls by name. Its tools are not offered from
+//! the start, because a change of the offered tools invalidates the provider's prompt cache.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -12,24 +11,24 @@ use windlass_vocabulary::ToolName;
 
 use crate::tool::Tool;
 
-/// Where more tools come from.
+/// A source of further tools.
 pub trait ToolSource: Send + Sync {
-    /// What the model is told of it from the start; the same as long as the session lasts.
+    /// A description for the model; it must not change during the session.
     fn describe(&self) -> String;
 
-    /// What there is now, in an order that stays.
+    /// The current tools, in a stable order.
     fn tools(&self) -> Vec<Arc<dyn Tool>>;
 
-    /// The tool of that name, if it is there or may yet come.
+    /// The tool with that name, if it exists or may appear later.
     fn find_tool(&self, name: &str) -> Option<Arc<dyn Tool>>;
 
-    /// What the model should know of these tools besides their descriptions, and was not told yet.
+    /// Further notes about these tools that the model has not received yet.
     fn notes_for(&self, names: &[&str]) -> Vec<String> {
         let _ = names;
         Vec::new()
     }
 
-    /// Waits for what is on its way, within bounds of its own.
+    /// Waits for tools that are still loading, up to a limit.
     fn wait_until_ready(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>>;
 }
 
@@ -37,7 +36,7 @@ pub trait ToolSource: Send + Sync {
 #[derive(Clone)]
 pub(crate) struct RestrictedToolSource {
     source: Arc<dyn ToolSource>,
-    /// All of it, unless said.
+    /// `None` means all of it.
     allowed_names: Option<Arc<[ToolName]>>,
 }
 
@@ -46,7 +45,7 @@ impl RestrictedToolSource {
         Self { source, allowed_names: None }
     }
 
-    /// Only these, or all whose names begin with one of these and two underscores.
+    /// Keeps only these names, and names that start with one of these and two underscores.
     pub(crate) fn restrict_to(&mut self, names: &[ToolName]) {
         let both = names.iter().filter(|name| self.allows(name.as_str())).cloned().collect();
         self.allowed_names = Some(both);

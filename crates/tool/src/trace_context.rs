@@ -1,20 +1,20 @@
-//! Where a call stands in a distributed trace, for the programs and servers it speaks to.
+//! The position of a call in a distributed trace, for the programs and servers it uses.
 
 use std::ffi::OsString;
 
-/// The position in a trace, in the form of the W3C recommendation.
+/// The position in a trace, as in the W3C recommendation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceContext {
     /// `00-<trace>-<span>-<flags>`.
     pub traceparent: String,
-    /// What other systems on the way added, passed on as it came.
+    /// Data of other systems, passed on unchanged.
     pub tracestate: Option<String>,
-    /// It may also leave this machine, with requests to MCP servers.
+    /// It may be sent to other machines, with requests to MCP servers.
     pub goes_to_servers: bool,
 }
 
 impl TraceContext {
-    /// Tells a child process. What it would have inherited is replaced.
+    /// Sets it in a child's environment, and replaces what would be inherited.
     pub fn apply_to(&self, environment: &mut Vec<(OsString, OsString)>) {
         environment.retain(|(name, _)| name != TRACEPARENT && name != TRACESTATE);
         environment.push((TRACEPARENT.into(), (&self.traceparent).into()));

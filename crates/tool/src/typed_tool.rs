@@ -1,8 +1,7 @@
-//! What a built-in tool is made of: an input type, a check, and what is done with it.
+//! The parts of a built-in tool: an input type, a check, and an action.
 //!
-//! Everything that would repeat from tool to tool is done here once: the schema, parsing,
-//! validation before and again when run, and the words for a failure. A tool from elsewhere
-//! implements [`Tool`] itself.
+//! Implements what would be the same in every tool: the schema, parsing, validation before and when
+//! it runs, and error messages. A tool from elsewhere implements [`Tool`] directly.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -17,7 +16,7 @@ use windlass_vocabulary::{Json, ToolCall, ToolInspection, ToolOutcome, ToolSpec}
 use crate::input::{self, InputError};
 use crate::tool::{Tool, ToolCallContext, ToolFuture};
 
-/// What came of an action: an outcome, or a failure in words for the model.
+/// The result of an action: an outcome, or an error message for the model.
 pub(crate) type TypedToolResult = Result<ToolOutcome, String>;
 
 pub(crate) type TypedToolFuture<'a> = Pin<Box<dyn Future<Output = TypedToolResult> + Send + 'a>>;
@@ -34,7 +33,7 @@ pub(crate) trait TypedTool: Send + Sync + 'static {
 
     fn describe(&self) -> ToolDescription<'_>;
 
-    /// Looks at an input that has the right shape: what is known of the call, or what is wrong.
+    /// Inspects a valid input: what is known of the call, or what is wrong.
     fn check_input(&self, input: &Self::Input) -> Result<ToolInspection, InputError>;
 
     fn run(&self, input: Self::Input, call: ToolCallContext) -> TypedToolFuture<'_>;
@@ -84,7 +83,7 @@ impl<A: TypedTool> Tool for TypedToolAdapter<A> {
         call: PermissionGrant<ToolCall>,
         context: ToolCallContext,
     ) -> ToolFuture<'a> {
-        // Taken from the proof itself, so that no caller can forget it.
+        // Taken from the proof, so that no caller can forget it.
         let context = ToolCallContext {
             confinement: call.confinement(),
             held_words: call.held_words().to_vec(),
@@ -100,14 +99,14 @@ impl<A: TypedTool> Tool for TypedToolAdapter<A> {
     }
 }
 
-/// An outcome with a text for the model and an object for hooks and clients.
+/// An outcome with text for the model and an object for hooks and clients.
 pub(crate) fn build_outcome(text: String, structured: &Value) -> ToolOutcome {
     let structured = Some(Json::from_checked(&structured.to_string()));
     ToolOutcome { structured, ..ToolOutcome::from_text(text) }
 }
 
-/// Runs file work where it may block. A cancelled call ends at once; what is still under way is
-/// told to stop by the same token and its result is dropped, so only reading may use this.
+/// Runs file work on a blocking thread. A cancelled call returns at once, while the work is stopped
+/// by the same token and its result is dropped; so use this only for reading.
 pub(crate) async fn run_blocking(
     call: ToolCallContext,
     work: impl FnOnce(ToolCallContext) -> TypedToolResult + Send + 'static,
@@ -121,8 +120,8 @@ pub(crate) async fn run_blocking(
     }
 }
 
-/// Runs file work that changes something: once begun it is waited for, cancelled or not, so that
-/// what is told is what happened.
+/// Runs file work that changes something. It is awaited even if the call is cancelled, so that the
+/// report matches what happened.
 pub(crate) async fn run_to_completion(
     call: ToolCallContext,
     work: impl FnOnce(ToolCallContext) -> TypedToolResult + Send + 'static,

@@ -1,8 +1,8 @@
-//! A second checkout of a repository, for an agent that must not disturb the work of others.
+//! A git worktree for an agent that must not disturb the work of others.
 //!
-//! It holds the last commit, not what is changed and not committed. At the end one in which nothing
-//! happened is removed; one with changes or commits of its own is kept for people to look at. Git is
-//! called through `GitRunner`, so nothing that the repository configures runs.
+//! It contains the last commit, without uncommitted changes. At the end it is removed if nothing
+//! happened in it, and kept if it has changes or commits of its own. Git is called through
+//! `GitRunner`, so nothing that the repository configures runs.
 
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
@@ -14,12 +14,12 @@ use tokio_util::sync::CancellationToken;
 
 use windlass_git::GitRunner;
 
-/// Writing out a large repository takes its time.
+/// Checking out a large repository takes long.
 const CHECKOUT_MAX: Duration = Duration::from_secs(300);
 
 #[derive(Clone, Debug)]
 pub struct Worktree {
-    /// Where the repository's own files are.
+    /// The directory of the original repository.
     repository_root: PathBuf,
     path: PathBuf,
     base_commit: String,
@@ -27,18 +27,19 @@ pub struct Worktree {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WorktreeOutcome {
-    /// Nothing was changed; it is gone.
+    /// Nothing was changed; it is removed.
     Removed,
-    /// It is kept: why, in words.
+    /// It is kept, for this reason.
     Kept(String),
 }
 
 impl Worktree {
-    /// Makes one at this path, which must not be there yet, of the repository this directory is in.
-    /// Cancelled meanwhile, it is removed again.
+    /// Creates a worktree at this path, which must not exist, from the repository of this
+    /// directory. Removes it again if it is cancelled.
     ///
     /// # Errors
-    /// Why there is none, in words for the model: no git, no repository, no commit, no room.
+    /// Why it was not created, as a message for the model: no git, no repository, no commit, no
+    /// space.
     pub async fn create(
         directory: PathBuf,
         path: PathBuf,
@@ -55,7 +56,7 @@ impl Worktree {
         made.await.unwrap_or_else(|error| Err(format!("It broke down: {error}.")))
     }
 
-    /// Where the repository it was made of has its own files.
+    /// The directory of the original repository.
     #[must_use]
     pub fn repository_root(&self) -> &Path {
         &self.repository_root
@@ -66,7 +67,7 @@ impl Worktree {
         &self.path
     }
 
-    /// The same directory in here; `None` for one outside the repository.
+    /// The corresponding directory in the worktree; `None` for one outside of the repository.
     #[must_use]
     pub fn map_directory(&self, directory: &Path) -> Option<PathBuf> {
         let real = directory.canonicalize().ok()?;
@@ -77,7 +78,7 @@ impl Worktree {
         })
     }
 
-    /// Removes it if nothing happened in it. What cannot be made sure of is kept.
+    /// Removes it if nothing happened in it. If that is uncertain, it is kept.
     pub async fn remove_if_unchanged(self) -> WorktreeOutcome {
         let settled = spawn_blocking(move || match self.describe_changes() {
             Ok(None) => {
@@ -90,8 +91,8 @@ impl Worktree {
         settled.await.unwrap_or_else(|error| WorktreeOutcome::Kept(error.to_string()))
     }
 
-    /// The same for one whose owner was killed. What it
-    /// began with is not known then: a commit that no branch has is its own.
+    /// The same for a worktree whose owner was killed. Its first commit is unknown, so a commit
+    /// that is on no branch counts as its own.
     pub async fn remove_orphan_if_unchanged(path: PathBuf) -> WorktreeOutcome {
         let found = spawn_blocking(move || open_existing(path)).await;
         match found.unwrap_or_else(|error| Err(error.to_string())) {
@@ -113,7 +114,7 @@ impl Worktree {
 
     fn remove(&self) {
         let path = self.path.to_string_lossy();
-        // What git refuses to remove stays in a folder of our own and does no harm.
+        // If git refuses, the folder stays in a directory of ours and does no harm.
         let _ = open_git(&self.repository_root)
             .and_then(|git| run_git(&git, "worktree", &["remove", "--force", "--force", &*path]));
     }
@@ -132,9 +133,9 @@ fn create_worktree(directory: &Path, path: PathBuf) -> Result<Worktree, String> 
         made.map_err(|error| format!("`{}` cannot be made: {error}.", folder.display()))?;
     }
     let Some(place) = path.to_str() else {
-        return Err(format!("`{}` is no name that can be given to git.", path.display()));
+        return Err(format!("The path `{}` cannot be passed to git.", path.display()));
     };
-    // Nothing is written out yet: which filters there are may depend on where it lies.
+    // No checkout yet: which filters apply may depend on the location.
     let add = ["add", "--quiet", "--no-checkout", "--detach", place, &base];
     run_git(&open_git(&top)?, "worktree", &add)?;
     let worktree = Worktree { repository_root: top, path, base_commit: base };
@@ -151,7 +152,7 @@ fn create_worktree(directory: &Path, path: PathBuf) -> Result<Worktree, String> 
     }
 }
 
-/// One that exists already. Its base is its head if another branch holds that commit too.
+/// An existing worktree. Its base is its head, if another branch contains that commit too.
 fn open_existing(path: PathBuf) -> Result<Worktree, String> {
     let git = open_git(&path)?;
     let absolute = ["--path-format=absolute", "--git-common-dir"];

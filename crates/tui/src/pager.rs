@@ -38,7 +38,7 @@ enum PagerSearch {
 }
 
 impl PagerSearch {
-    /// The query that is looked for; empty while there is none.
+    /// The search query; empty if there is none.
     fn query(&self) -> &str {
         match self {
             Self::Off | Self::Editing(_) => "",
@@ -126,7 +126,7 @@ impl Pager {
         }
         let page = rows.saturating_sub(2).max(1);
         let last = self.last_top(rows);
-        // The message goes away with the next key; the query stays.
+        // The message disappears with the next key; the query stays.
         if let PagerSearch::NoMatch(query) = &mut self.search {
             self.search = PagerSearch::Done(std::mem::take(query));
         }
@@ -190,8 +190,8 @@ impl Pager {
         self.search = PagerSearch::Editing(query);
     }
 
-    /// Goes to the last match above line `below`. If there is none, the search waits for older lines
-    /// to be loaded, and starts again from the end once everything is.
+    /// Goes to the last match above line `below`. If there is none, the search waits until older
+    /// lines are loaded, and wraps around once all are loaded.
     fn search_up(&mut self, below: usize, rows: usize) {
         let query = self.search.query().to_owned();
         if query.is_empty() {
@@ -222,7 +222,7 @@ impl Pager {
                 self.top = line.min(self.last_top(rows));
                 PagerSearch::Done(query)
             }
-            // The search above what is loaded goes on.
+            // The search continues above what is loaded.
             None if matches!(self.search, PagerSearch::Pending(_)) => PagerSearch::Pending(query),
             None => PagerSearch::NoMatch(query),
         };

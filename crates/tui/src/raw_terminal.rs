@@ -1,5 +1,4 @@
-//! The terminal in raw mode. Its original modes are restored at the end, whatever happens in between,
-//! a panic included.
+//! Raw mode of the terminal. The original mode is always restored at the end, even after a panic.
 
 use std::io::{self, Write};
 use std::sync::{Mutex, MutexGuard, Once, PoisonError};

@@ -213,7 +213,7 @@ mod tests {
         ContentBlock::Thinking(ThinkingBlock { text: text.to_owned(), signature: None })
     }
 
-    /// Whatever the size of the screen and however the pieces come: everything once, in order.
+    /// For any screen size and any chunks: everything is shown once and in order.
     #[test]
     fn everything_is_shown_once_and_in_order() {
         let first: String = (0..40).map(|number| format!("first {number}\n\n")).collect();

@@ -1,4 +1,4 @@
-//! A prompt in the user's own words: as it is sent, and as it stood in the composer.
+//! A prompt as typed: as it is sent, and as it was in the composer.
 
 use windlass_vocabulary::ContentBlock;
 
@@ -120,7 +120,7 @@ fn label_mention(shown: &str, name: &str) -> String {
     shown.to_owned()
 }
 
-/// Replaces a mention where it ends: `@app.py` is no part of `@app.pyc`.
+/// Replaces complete mentions only: `@app.py` does not match in `@app.pyc`.
 fn replace_words(text: &str, mention: &str, label: &str) -> String {
     let mut replaced = String::with_capacity(text.len());
     let mut rest = text;

@@ -1,26 +1,26 @@
-//! Dates of the calendar, in UTC, from 1970 on. There is no clock here and no time zone; why this is
-//! not a library is in `docs/decisions/0055-one-calendar-of-our-own.md`.
+//! Calendar dates in UTC, from 1970 on. Has no clock and no time zones;
+//! `docs/decisions/0055-one-calendar-of-our-own.md` explains why this is not a library.
 
 use alloc::format;
 use alloc::string::String;
 use core::fmt;
 
-/// A day of the calendar. Written `2026-11-15`.
+/// A calendar date, written `2026-11-15`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CivilDate {
-    /// From 1970 on.
+    /// At least 1970.
     pub year: u64,
     /// From 1 to 12.
     pub month: u64,
-    /// From 1. A day that its month does not have stands for one of the next month.
+    /// Counted from 1. A day after the end of its month means one of the next month.
     pub day: u64,
 }
 
 impl CivilDate {
-    /// The day on which a moment lies, given in milliseconds since 1970.
+    /// The date of a time in milliseconds since 1970.
     #[must_use]
     pub fn from_unix_millis(millis: u64) -> Self {
-        // Years are counted from March, so that the leap day is the last of its year.
+        // Years start in March here, so that the leap day is the last of its year.
         let days = millis / DAY_MILLIS + DAYS_BEFORE_1970;
         let era = days / 146_097;
         let day_of_era = days % 146_097;
@@ -33,7 +33,7 @@ impl CivilDate {
         Self { year: era * 400 + year_of_era + u64::from(month <= 2), month, day }
     }
 
-    /// Days from the first of January 1970 to this day.
+    /// Days from January 1, 1970 to this date.
     #[must_use]
     pub fn days_since_1970(self) -> u64 {
         let is_before_march = self.month <= 2;
@@ -51,7 +51,7 @@ impl fmt::Display for CivilDate {
     }
 }
 
-/// A moment in milliseconds since 1970 as other programs read it: `2026-11-15T14:03:09.250Z`.
+/// Formats a time in milliseconds since 1970: `2026-11-15T14:03:09.250Z`.
 #[must_use]
 pub fn format_timestamp(millis: u64) -> String {
     let date = CivilDate::from_unix_millis(millis);
@@ -64,7 +64,7 @@ pub fn format_timestamp(millis: u64) -> String {
 
 const DAY_MILLIS: u64 = 86_400_000;
 
-/// Days from the first of March of the year zero to 1970.
+/// Days from March 1 of the year zero to 1970.
 const DAYS_BEFORE_1970: u64 = 719_468;
 
 #[cfg(test)]

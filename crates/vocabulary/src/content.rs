@@ -1,4 +1,4 @@
-//! What a message is made of.
+//! The content of messages.
 
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -15,35 +15,35 @@ use crate::tool::ToolCall;
 pub enum ContentBlock {
     /// Plain text.
     Text(String),
-    /// Reasoning, which goes back only to the model that wrote it, unaltered.
+    /// Reasoning, which may be sent back only to the model that wrote it, unchanged.
     Thinking(ThinkingBlock),
-    /// The model asks for a tool.
+    /// A tool call of the model.
     ToolUse(ToolCall),
-    /// What a tool answered.
+    /// The result of a tool call.
     ToolResult(ToolResult),
     /// An image or a document.
     Media(MediaContent),
-    /// A block only its own provider understands; kept verbatim for replay.
+    /// A block that only its own provider understands, kept unchanged.
     Provider(ProviderBlock),
 }
 
-/// Reasoning text with the provider's seal on it.
+/// Reasoning text with the provider's signature.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThinkingBlock {
     /// May be empty: some models send only the signature.
     pub text: String,
-    /// Bound to the model that wrote it.
+    /// Valid only for the model that wrote it.
     pub signature: Option<Arc<str>>,
 }
 
-/// The answer to one tool call, as the model will see it.
+/// The result of one tool call, as sent to the model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolResult {
     /// The call this answers.
     pub call: ToolCallId,
     /// Text and media, in order.
     pub content: Vec<ToolResultPart>,
-    /// A failure is content for the model, marked as such.
+    /// A failure is content for the model, with this mark.
     pub is_error: bool,
 }
 
@@ -63,7 +63,7 @@ pub struct MediaContent {
     pub media_type: Arc<str>,
     /// Base64.
     pub data: Arc<str>,
-    /// What to call it when it has to be left out.
+    /// Its name in the note if it must be left out.
     pub name: Arc<str>,
 }
 
@@ -74,21 +74,21 @@ pub struct ProviderBlock {
     pub wire: WireFormat,
     /// The provider's own type name.
     pub kind: Arc<str>,
-    /// It holds nothing but reasoning, and alone is no answer.
+    /// It contains only reasoning, which alone is not an answer.
     #[serde(default)]
     pub is_reasoning: bool,
-    /// The block, verbatim.
+    /// The block, unchanged.
     pub json: Json,
 }
 
 impl ToolResult {
-    /// A result that is one piece of text.
+    /// A result that is a single text.
     #[must_use]
     pub fn from_text(call: ToolCallId, text: impl Into<String>, is_error: bool) -> Self {
         Self { call, content: alloc::vec![ToolResultPart::Text(text.into())], is_error }
     }
 
-    /// Bytes of text and media, the measure every budget starts from.
+    /// Bytes of text and media, on which all budgets are based.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.content.iter().map(ToolResultPart::bytes).sum()

@@ -1,4 +1,4 @@
-//! What fills the window, by component, and what the context levels did to make room.
+//! The content of the context window by component, and what the context levels freed.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -8,22 +8,22 @@ use crate::id::MessageId;
 use crate::model::ModelName;
 use crate::usage::Tokens;
 
-/// What a request would be made of if it went out now.
+/// What a request would contain if it was sent now.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ContextUsage {
-    /// The model it would go to.
+    /// The model it would be sent to.
     pub model: ModelName,
     /// Tokens of input and output together.
     pub window: Tokens,
-    /// What of the window is kept for the answer.
+    /// The part of the window reserved for the answer.
     pub reserved: Tokens,
-    /// Over this a summary is asked for.
+    /// Above this size a summary is requested.
     pub threshold: Tokens,
-    /// Estimate of the whole input.
+    /// The estimated size of the whole input.
     pub total: Tokens,
-    /// What it is made of, in the order of [`ContextComponent`].
+    /// Its components, in the order of [`ContextComponent`].
     pub parts: Vec<ContextUsagePart>,
-    /// What each of the five levels did since the session began.
+    /// What each of the five levels freed since the session began.
     pub levels: [FreedTokens; 5],
     /// What was dropped, oldest first.
     pub losses: Vec<ContextLoss>,
@@ -34,19 +34,19 @@ pub struct ContextUsage {
 pub struct ContextUsagePart {
     /// Which.
     pub component: ContextComponent,
-    /// Estimate of its size.
+    /// The estimated size.
     pub tokens: Tokens,
-    /// Pieces in it: tools, results, messages.
+    /// The number of its tools, results or messages.
     pub count: usize,
 }
 
-/// What input is made of.
+/// The components of the input.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ContextComponent {
     /// The system prompt.
     System,
-    /// The tools on offer.
+    /// The offered tools.
     Tools,
     /// The user's context, memories and skills.
     Memory,
@@ -54,40 +54,40 @@ pub enum ContextComponent {
     Pins,
     /// Summaries of what was compacted.
     Summaries,
-    /// What was asked, and other words of the user's side.
+    /// Prompts and other user messages.
     Requests,
-    /// What the model wrote, its calls included.
+    /// The model's messages, calls included.
     Answers,
-    /// Reasoning that goes back to the model.
+    /// Reasoning that is sent back to the model.
     Reasoning,
     /// Results of this tool.
     Results(String),
 }
 
-/// What one level did in all.
+/// What one level freed in total.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FreedTokens {
-    /// How often it did something.
+    /// How often it freed something.
     pub times: u64,
-    /// Estimate of what that freed.
+    /// The estimated total freed.
     pub tokens: Tokens,
 }
 
-/// What one level did once.
+/// What one level freed once.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ContextLoss {
     /// The level, 1 to 5.
     pub level: u8,
-    /// Estimate of what that freed.
+    /// The estimated size freed.
     pub freed: Tokens,
-    /// What was dropped, in words.
+    /// Describes what was dropped.
     pub what: Vec<String>,
     /// The newest message at that time.
     pub at: MessageId,
 }
 
 impl ContextUsage {
-    /// What is left of the window beside the input and what is kept for the answer.
+    /// The window minus the input and the part reserved for the answer.
     #[must_use]
     pub fn free_tokens(&self) -> Tokens {
         self.window.less(self.reserved).less(self.total)

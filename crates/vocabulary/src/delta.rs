@@ -1,4 +1,4 @@
-//! What arrives while a model answers, in one form for every wire.
+//! The pieces of a streaming answer, in one form for every wire.
 
 use alloc::string::String;
 use serde::{Deserialize, Serialize};
@@ -9,42 +9,42 @@ use crate::json::Json;
 use crate::tool::{ToolCall, ToolInspection, ToolName};
 use crate::usage::{Tokens, Usage};
 
-/// One piece of a streaming answer. Pieces of text are for showing; a block counts only when its
-/// [`Delta::Block`] or [`Delta::Call`] has arrived whole.
+/// One piece of a streaming answer. Pieces of text are for display; a block counts only when its
+/// [`Delta::Block`] or [`Delta::Call`] has arrived completely.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Delta {
     /// A piece of the answer's text.
     Text(String),
     /// A piece of reasoning.
     Thinking(String),
-    /// A tool call has begun; nothing is known yet but its name.
+    /// A tool call has begun; only its name is known.
     CallStarted {
         /// The provider's id of the call.
         id: ToolCallId,
         /// The tool that is being called.
         name: ToolName,
     },
-    /// A piece of the arguments of the call that began last.
+    /// A piece of the arguments of the last call.
     CallInput(String),
-    /// A block that is not a tool call is complete, as it must be sent back.
+    /// A block other than a tool call is complete, in the form in which it must be sent back.
     Block(ContentBlock),
-    /// A tool call is complete. The driver has had the registry look at it.
+    /// A tool call is complete. The registry has inspected it.
     Call {
         /// The call with its whole input.
         call: ToolCall,
-        /// What the registry says of it.
+        /// The registry's inspection.
         inspection: ToolInspection,
     },
     /// Usage so far; cumulative.
     Usage(Usage),
-    /// The provider took old tool results out of the input on its side.
+    /// The provider removed old tool results from the input.
     Cleared {
-        /// How many results were taken out.
+        /// How many results were removed.
         results: u64,
-        /// Input that saved.
+        /// The input tokens saved.
         tokens: Tokens,
     },
-    /// One raw wire event for clients that want them; changes nothing.
+    /// An unchanged wire event for clients that want it; has no effect.
     Raw(Json),
 }
 
@@ -52,13 +52,13 @@ pub enum Delta {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ModelStopReason {
-    /// It is done. Whether it asked for tools is read off the blocks.
+    /// It is done. The blocks tell whether it called tools.
     EndTurn,
-    /// The output limit cut it.
+    /// The output limit was reached.
     OutputLimit,
     /// The window is full.
     WindowFull,
-    /// It wants to be asked to go on.
+    /// It wants to be continued.
     Pause,
     /// It refuses.
     Refusal,

@@ -1,6 +1,6 @@
-//! Why a model call failed, sorted by what the failure demands of the loop.
+//! Why a model call failed, by what the loop must do about it.
 //!
-//! The loop branches on [`FailureKind`] and [`RecoveryAction`], never on a provider's words.
+//! The loop branches on [`FailureKind`] and [`RecoveryAction`], never on a provider's message.
 
 use alloc::string::String;
 use serde::{Deserialize, Serialize};
@@ -11,21 +11,21 @@ use crate::time::Millis;
 /// A failed attempt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelFailure {
-    /// What went wrong.
+    /// The kind of the failure.
     pub kind: FailureKind,
-    /// The provider's or the network's own words, for people.
+    /// The message of the provider or the network, for display.
     pub message: String,
     /// HTTP status, if there was one.
     pub status: Option<u16>,
     /// How long the server asked us to wait.
     pub retry_after: Option<Millis>,
-    /// The provider's name for the request.
+    /// The provider's request id.
     pub request_id: Option<String>,
-    /// The message the provider objects to, where its words name one.
+    /// The message that the provider rejects, if its error names one.
     pub offender: Option<MessageId>,
 }
 
-/// The few categories the loop can act on.
+/// The kinds of failures that the loop distinguishes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FailureKind {
@@ -39,7 +39,7 @@ pub enum FailureKind {
     Overloaded,
     /// Too many requests or tokens per minute.
     RateLimited,
-    /// The server failed (5xx other than overload) or answered nonsense.
+    /// The server failed (5xx other than overload) or sent an invalid answer.
     ServerFault,
     /// The network failed, the stream was cut, or it fell silent.
     Transport,
@@ -47,38 +47,38 @@ pub enum FailureKind {
     ModelGone,
     /// The provider calls the request invalid: something in the history breaks its rules.
     InvalidRequest,
-    /// Reasoning signed by someone else.
+    /// Reasoning signed by another model.
     ForeignSignature,
     /// Wrong or missing key.
     Unauthorised,
     /// Out of money or daily quota.
     Quota,
-    /// Refused as a matter of policy.
+    /// Refused by a policy.
     Refused,
-    /// The answer was cut at the output limit and every resume is spent.
+    /// The answer was cut off at the output limit, and all retries are used up.
     OutputLimit,
-    /// The client itself cannot make this request (bad address, TLS, redirect to another host).
+    /// The request cannot be made (invalid address, TLS, redirect to another host).
     Misconfigured,
 }
 
-/// What a failure demands.
+/// What to do about a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum RecoveryAction {
     /// Wait and try again.
     Wait,
-    /// Send less.
+    /// Send a smaller request.
     Shrink,
     /// Ask another model.
     Switch,
-    /// Take something out of the request and try again, once.
+    /// Remove something from the request and retry, once.
     Repair,
-    /// Give up: a person must act.
+    /// Give up: the user must act.
     Stop,
 }
 
 impl FailureKind {
-    /// What this failure demands. (An overloaded model demands a wait first; the third in a row
-    /// is a switch, which the engine counts.)
+    /// What to do about this failure. (An overloaded model first requires a wait; the engine
+    /// switches after the third in a row.)
     #[must_use]
     pub fn recovery_action(self) -> RecoveryAction {
         match self {
@@ -100,7 +100,7 @@ impl FailureKind {
 }
 
 impl ModelFailure {
-    /// A failure with nothing known but its kind and some words.
+    /// A failure of which only the kind and a message are known.
     #[must_use]
     pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
         Self {

@@ -1,9 +1,9 @@
-//! Bytes as hexadecimal digits, the form in which digests become names.
+//! Formats bytes as hexadecimal digits.
 
 use alloc::string::String;
 use core::fmt::Write as _;
 
-/// Two small digits for each byte.
+/// Two lower-case digits per byte.
 #[must_use]
 pub fn to_hex(bytes: &[u8]) -> String {
     let mut digits = String::with_capacity(bytes.len() * 2);

@@ -1,4 +1,4 @@
-//! Words about users' hooks: when they run and what they may say.
+//! Types for users' hooks: when they run and their verdicts.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -9,7 +9,8 @@ use crate::time::Millis;
 use crate::tool::ToolInspection;
 use crate::usage::MicroUsd;
 
-/// The moments of the loop at which hooks run; unless said otherwise, the loop waits for them.
+/// The points of the loop at which hooks run; the loop waits for them unless the variant says
+/// otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum HookPoint {
     /// Before a tool, after its input was found valid.
@@ -18,35 +19,35 @@ pub enum HookPoint {
     PostToolUse,
     /// After a tool failed.
     PostToolUseFailure,
-    /// All calls of an answer have their results, and no model was asked since.
+    /// All calls of an answer have their results, and the model was not asked since.
     PostToolBatch,
-    /// The main session is about to end well.
+    /// The main session is about to end successfully.
     Stop,
-    /// A sub-agent is about to end well.
+    /// A sub-agent is about to end successfully.
     SubagentStop,
-    /// The run ended in an error; never waited for.
+    /// The run ended in an error; the loop does not wait.
     StopFailure,
     /// History is about to be compacted.
     PreCompact,
-    /// History was compacted; never waited for.
+    /// History was compacted; the loop does not wait.
     PostCompact,
 }
 
-/// The joint verdict of every hook at one point.
+/// The combined result of all hooks at one point.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HookReport {
-    /// What they decided.
+    /// The combined verdict.
     pub verdict: HookVerdict,
-    /// The hook that decided, for the record.
+    /// The hook whose verdict won, for display.
     pub name: String,
-    /// Text for the model, beside the verdict.
+    /// Additional text for the model.
     pub context: Vec<String>,
-    /// A changed tool input with what the registry says of it; permission is asked again.
+    /// A changed tool input with its inspection; permission is checked again.
     pub updated: Option<(Json, ToolInspection)>,
-    /// After a tool: what the model sees instead of what the tool returned.
+    /// After a tool: replaces the tool's result for the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<String>,
-    /// What asking models on their behalf cost.
+    /// The cost of model calls for the hooks.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub spent: MicroUsd,
 }
@@ -56,67 +57,67 @@ fn is_nothing(spent: &MicroUsd) -> bool {
     spent.0 == 0
 }
 
-/// What front ends show of one hook.
+/// What front ends show of a hook.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HookNotice {
     /// It was started.
     Started {
-        /// Its number, the same when it ends.
+        /// Its number, repeated when it ends.
         number: u64,
-        /// When, by the public name.
+        /// The public name of the event.
         event: &'static str,
         /// The event, and a tool's name or a source.
         name: String,
     },
     /// It ended.
     Ended {
-        /// The number it was announced with.
+        /// The number from its start.
         number: u64,
-        /// When, by the public name.
+        /// The public name of the event.
         event: &'static str,
         /// The event, and a tool's name or a source.
         name: String,
-        /// What was asked.
+        /// The hook's action.
         hook: String,
-        /// What it wrote, its beginning if it was long.
+        /// Its output, truncated.
         stdout: String,
-        /// What it complained about, the beginning if it was long.
+        /// Its standard error, truncated.
         stderr: String,
-        /// A program's exit code, a server's status.
+        /// A command's exit code, or a server's status.
         exit_code: Option<i32>,
-        /// How it went.
+        /// The result.
         outcome: HookOutcome,
-        /// How long it took.
+        /// The duration.
         took: Millis,
     },
 }
 
-/// How it went with one hook.
+/// The result of one hook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HookOutcome {
-    /// It said something, or nothing.
+    /// It succeeded, with or without an answer.
     Success,
     /// It failed.
     Error,
-    /// It was called off.
+    /// It was cancelled.
     Cancelled,
 }
 
-/// What hooks may say.
+/// The verdict of a hook.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum HookVerdict {
     /// No opinion.
     #[default]
     Pass,
-    /// Run the tool without asking. Never lifts a deny rule.
+    /// Run the tool without asking. Never overrides a deny rule.
     Allow,
-    /// Ask first, whatever the rules say.
+    /// Ask first, even if the rules allow it.
     Ask(String),
-    /// Before a tool: decide later. The run ends, and the call is looked at again when the session
-    /// goes on. Carries the reason for people.
+    /// Before a tool: decide later. The run ends, and the call is decided again when the session
+    /// continues. Contains the reason for the user.
     Defer(String),
-    /// Before a tool: do not run it. At a stop: do not stop yet. Carries the reason for the model.
+    /// Before a tool: do not run it. At a stop: continue. Contains the reason for the model.
     Block(String),
-    /// End the run. Carries the reason for people.
+    /// End the run. Contains the reason for the user.
     Halt(String),
 }

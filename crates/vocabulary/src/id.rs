@@ -1,7 +1,7 @@
-//! Names of things, as newtypes so that one cannot be mistaken for another.
+//! Ids, as newtypes so that one cannot be mistaken for another.
 //!
-//! Numbers are handed out by the engine in rising order; strings come from outside (a provider
-//! names its tool calls, a front end names its session). Nothing here is random.
+//! Numbers are assigned by the engine in ascending order; strings come from outside (a provider for
+//! its tool calls, a front end for its session). Nothing here is random.
 
 use alloc::sync::Arc;
 use core::fmt;
@@ -40,7 +40,7 @@ macro_rules! text_id {
         pub struct $name(pub Arc<str>);
 
         impl $name {
-            /// The text as it came.
+            /// The text as received.
             #[must_use]
             pub fn as_str(&self) -> &str {
                 &self.0
@@ -65,11 +65,11 @@ number_id!(
     /// Position of a message in the transcript of its session.
     MessageId, "m");
 number_id!(
-    /// One request to one model. Events of any other attempt than the current one are stale.
+    /// One request to one model. Events of another attempt than the current one are ignored.
     AttemptId, "a");
 number_id!(
-    /// One asynchronous errand other than a model call or a tool: a hook, a summary, a timer, a
-    /// prefetch. The event that answers it carries the same ticket.
+    /// One asynchronous task other than a model call or a tool: a hook, a summary, a timer, a
+    /// prefetch. The event with its result carries the same ticket.
     Ticket, "t");
 text_id!(
     /// One conversation, kept in one journal.
@@ -78,16 +78,16 @@ text_id!(
     /// A tool call, as the provider named it.
     ToolCallId);
 text_id!(
-    /// Who is speaking: the main session or a sub-agent.
+    /// The main session or a sub-agent.
     AgentId);
 
 pub(crate) use text_id;
 
-/// What an answer is called outside: programs that read transcripts count each pair once.
+/// The public ids of an answer: readers of transcripts count each pair once.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AnswerIds {
-    /// The provider's name of the message.
+    /// The provider's id of the message.
     pub message: Arc<str>,
-    /// The provider's name of the request.
+    /// The provider's id of the request.
     pub request: Arc<str>,
 }

@@ -1,13 +1,13 @@
 //! A JSON document as text, exactly as it was received.
 //!
-//! Kept as text because what goes back to a provider must be byte for byte what came from it, and
-//! because the engine never looks inside.
+//! Kept as text because it must be sent back to the provider byte for byte, and because the engine
+//! never parses it.
 
 use alloc::sync::Arc;
 use core::fmt;
 use serde::{Deserialize, Serialize};
 
-/// JSON text. The caller that makes one from outside data has checked that it parses.
+/// JSON text. Whoever creates one from outside data has checked that it parses.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Json(Arc<str>);
@@ -19,7 +19,7 @@ impl Json {
         Self(Arc::from(text))
     }
 
-    /// The empty object, which is what a call without arguments means.
+    /// The empty object, for a call without arguments.
     #[must_use]
     pub fn empty_object() -> Self {
         Self::from_checked("{}")

@@ -1,4 +1,4 @@
-//! The nouns every other crate shares: data only, no decisions, no input or output.
+//! The data types shared by all other crates: no decisions, no input or output.
 //!
 //! Reading order: [`id`], [`content`], [`message`], [`tool`], [`model`], [`request`], [`delta`],
 //! [`failure`], [`usage`], [`reason`], [`permission`], [`hook`], [`notice`].

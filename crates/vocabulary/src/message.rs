@@ -9,69 +9,69 @@ use crate::id::MessageId;
 use crate::model::ModelName;
 use crate::tool::ToolCall;
 
-/// Who speaks on the wire.
+/// The role on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Role {
-    /// The user's side: prompts, tool results, attachments.
+    /// The user: prompts, tool results, attachments.
     User,
-    /// The model's side.
+    /// The model.
     Assistant,
 }
 
-/// Where a message comes from. Decides what may drop it, move it, or show it.
+/// The origin of a message. Determines what may drop, move or show it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum MessageOrigin {
-    /// Typed by a person or sent by a client.
+    /// Typed by the user or sent by a client.
     User,
     /// Written by a model.
     Model,
     /// Results of the tool calls of the answer before it.
     ToolResults,
-    /// Said by the loop to the model; hidden from people.
+    /// From the loop to the model; hidden from the user.
     Meta(MetaKind),
-    /// Said by a user's hook.
+    /// From a user's hook.
     Hook,
-    /// Slipped in beside the conversation.
+    /// Added automatically.
     Attachment(AttachmentKind),
-    /// Stands for everything before it.
+    /// Replaces everything before it.
     Summary,
-    /// For people only; never sent.
+    /// For the user only; never sent.
     Display,
 }
 
-/// Why the loop speaks.
+/// Why the loop sends a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum MetaKind {
     /// The hidden first message with the user's context.
     Context,
-    /// Go on exactly where the answer was cut.
+    /// Continue exactly where the answer was cut off.
     Resume,
     /// There is token budget left.
     Nudge,
     /// The run was interrupted.
     Interruption,
-    /// You are going in circles.
+    /// You are repeating yourself.
     Circle,
 }
 
-/// What was slipped in.
+/// What was added automatically.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum AttachmentKind {
-    /// Input typed while the run was going on.
+    /// Input submitted during the run.
     QueuedInput,
-    /// Files that changed behind the model's back.
+    /// Files that others changed.
     ChangedFiles,
-    /// Memories found beside the call.
+    /// Memories found during the model call.
     Memory,
-    /// Skills found beside the call.
+    /// Skills found during the model call.
     Skills,
-    /// Files the model was working with, read again because a compaction dropped what it saw.
+    /// Files the model was working with, read again because a compaction dropped their content.
     FilesInHand,
-    /// What hooks say at the start of a session or beside a prompt.
+    /// Output of hooks at the start of a session or with a prompt.
     Hook,
 }
 
-/// One entry of the transcript. Never altered once it is in.
+/// One entry of the transcript. Never changed once it is added.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Message {
     /// Position in the transcript.
@@ -82,14 +82,14 @@ pub struct Message {
     pub origin: MessageOrigin,
     /// What it says.
     pub content: Vec<ContentBlock>,
-    /// The model that wrote it; reasoning is bound to it.
+    /// The model that wrote it; reasoning is valid only for this model.
     pub model: Option<ModelName>,
-    /// Survives every context level verbatim.
+    /// Context reduction never changes it.
     pub pinned: bool,
 }
 
 impl Message {
-    /// A message from the user's side that is one piece of text.
+    /// A user message that is a single text.
     #[must_use]
     pub fn user_text(id: MessageId, origin: MessageOrigin, text: impl Into<String>) -> Self {
         Self {
@@ -126,7 +126,7 @@ impl Message {
         })
     }
 
-    /// All text blocks joined, which is what a person would call "the answer".
+    /// All text blocks joined: the answer as a user would see it.
     #[must_use]
     pub fn text(&self) -> String {
         let mut joined = String::new();

@@ -1,8 +1,8 @@
-//! The messages of a request: a list that grows at its end and is shared, not copied.
+//! The messages of a request: a list that grows at its end, with cheap copies.
 //!
-//! A session of ten thousand messages sends nearly the same list ten thousand times. Here a copy
-//! costs one count per `CHUNK_LEN` messages, and two lists that grew from one another are compared
-//! by looking at the chunks they share.
+//! A session of ten thousand messages sends nearly the same list ten thousand times. A copy costs
+//! one reference count per `CHUNK_LEN` messages, and lists with a common history are compared by
+//! the chunks they share.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -16,7 +16,7 @@ pub struct Messages {
     chunks: Vec<Arc<Vec<Arc<Message>>>>,
 }
 
-/// Messages in one chunk: what a push copies at most, and what a copy counts once.
+/// Messages per chunk: a push copies at most one chunk.
 const CHUNK_LEN: usize = 128;
 
 impl Messages {
@@ -41,7 +41,7 @@ impl Messages {
         }
     }
 
-    /// Keeps the first so many.
+    /// Keeps the first messages only.
     pub fn truncate(&mut self, len: usize) {
         self.chunks.truncate(len.div_ceil(CHUNK_LEN));
         let whole = self.chunks.len().saturating_sub(1) * CHUNK_LEN;
@@ -52,7 +52,7 @@ impl Messages {
         }
     }
 
-    /// The one at this place.
+    /// The message at this index.
     #[must_use]
     pub fn get(&self, place: usize) -> Option<&Arc<Message>> {
         self.chunks.get(place / CHUNK_LEN)?.get(place % CHUNK_LEN)
@@ -69,7 +69,7 @@ impl Messages {
         self.iter_from(0)
     }
 
-    /// Those from this place on.
+    /// The messages from this index on.
     pub fn iter_from(&self, place: usize) -> impl DoubleEndedIterator<Item = &Arc<Message>> {
         let chunks = self.chunks.get(place / CHUNK_LEN..).unwrap_or_default();
         chunks.iter().enumerate().flat_map(move |(index, chunk)| {
@@ -78,7 +78,7 @@ impl Messages {
         })
     }
 
-    /// How many messages at the beginning are the same in both.
+    /// How many messages at the start are the same in both.
     #[must_use]
     pub fn shared_prefix_len(&self, other: &Self) -> usize {
         let mut pairs = self.chunks.iter().zip(&other.chunks);

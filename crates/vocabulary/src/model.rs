@@ -1,4 +1,4 @@
-//! Models as the loop knows them: a name, limits, prices.
+//! What the loop knows of models: a name, limits, prices.
 
 use core::fmt;
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ text_id!(
     /// A model's name, as its provider spells it.
     ModelName);
 
-/// The languages spoken to model servers, named by wire and never by company.
+/// The wire formats, named after the wire and never after a company.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WireFormat {
@@ -25,24 +25,24 @@ pub enum WireFormat {
     Gemini,
 }
 
-/// What the loop must know of a model to decide.
+/// The facts about a model that the loop needs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelFacts {
-    /// The name the provider knows it by.
+    /// The provider's name for it.
     pub name: ModelName,
     /// Tokens of input and output together.
     pub window: Tokens,
-    /// Asked for when nothing else is set.
+    /// The default limit on an answer.
     pub output_default: Tokens,
-    /// The most it can give in one answer.
+    /// The largest possible limit on an answer.
     pub output_max: Tokens,
     /// What it costs.
     pub prices: Prices,
 }
 
 impl ModelFacts {
-    /// A model of this name with cautious facts: a window of 128,000 tokens, answers of 8,000 and at most
-    /// 16,000, no price. Set what you know of it.
+    /// A model with this name and cautious facts: a window of 128,000 tokens, answers of 8,000 and
+    /// at most 16,000, no price. Set what you know of it.
     #[must_use]
     pub fn new(name: impl Into<ModelName>) -> Self {
         Self {
@@ -68,7 +68,7 @@ pub struct Prices {
     pub cache_read: u64,
 }
 
-/// How hard the model should think.
+/// The reasoning effort of the model.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
@@ -78,17 +78,17 @@ pub enum Effort {
     Low,
     /// Less than the default.
     Medium,
-    /// The providers' own default.
+    /// The usual default of providers.
     #[default]
     High,
     /// More than the default, where the provider offers it.
     Xhigh,
-    /// All that the provider allows.
+    /// The maximum of the provider.
     Max,
 }
 
 impl Effort {
-    /// Every effort, the least first.
+    /// All efforts, lowest first.
     pub const ALL: &'static [Self] = &[Self::Low, Self::Medium, Self::High, Self::Xhigh, Self::Max];
 
     /// Its name in settings, on the command line and on the wires.
@@ -104,25 +104,25 @@ impl Effort {
     }
 }
 
-/// Whether reasoning is on.
+/// Whether the model reasons.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
 #[serde(rename_all = "lowercase")]
 pub enum ThinkingMode {
-    /// Not mentioned to the provider, whose default holds.
+    /// Not sent to the provider, so its default applies.
     #[default]
     Unset,
     /// The model decides how much.
     Adaptive,
-    /// No more tokens than so many, where the provider lets that be said; elsewhere the model decides.
+    /// At most this many tokens, if the provider supports a limit; otherwise the model decides.
     Budget(Tokens),
     /// Off.
     Disabled,
 }
 
 impl ThinkingMode {
-    /// Is the model asked to think?
+    /// Does the model reason?
     #[must_use]
     pub fn is_on(self) -> bool {
         matches!(self, Self::Adaptive | Self::Budget(_))
@@ -130,7 +130,7 @@ impl ThinkingMode {
 }
 
 impl Prices {
-    /// What this usage costs, rounded up so that a sum of rows is never below the bill.
+    /// The cost of this usage, rounded up so that a sum of rows is never below the bill.
     #[must_use]
     pub fn cost(&self, usage: &Usage) -> MicroUsd {
         let per_million = u128::from(usage.input.0) * u128::from(self.input)
@@ -140,7 +140,7 @@ impl Prices {
         MicroUsd(u64::try_from(per_million.div_ceil(1_000_000)).unwrap_or(u64::MAX))
     }
 
-    /// The dearest way to send one token in.
+    /// The highest price of an input token.
     #[must_use]
     pub fn max_input_price(&self) -> u64 {
         self.input.max(self.cache_write).max(self.cache_read)

@@ -1,4 +1,4 @@
-//! What a front end is told. A closed list; front ends see these and never engine types.
+//! Notices to front ends. A closed list; front ends use these and never engine types.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -23,9 +23,9 @@ use crate::usage::{MicroUsd, Tokens, Usage};
 pub enum Notice {
     /// A run began.
     RunStarted,
-    /// A request went out.
+    /// A request was sent.
     RequestStarted {
-        /// Every later notice about this request carries the same id.
+        /// Later notices about this request have the same id.
         attempt: AttemptId,
         /// The model asked.
         model: ModelName,
@@ -34,58 +34,60 @@ pub enum Notice {
         /// Tokens of input, as estimated before the provider counted them.
         input_estimate: Tokens,
     },
-    /// The server begins to answer.
+    /// The server has started to answer.
     AnswerStarted {
         /// The attempt it belongs to.
         attempt: AttemptId,
-        /// What the answer is called outside.
+        /// The public ids of the answer.
         ids: AnswerIds,
     },
-    /// A piece of an answer. Shown at once; may be retracted.
+    /// A piece of an answer. Displayed at once; may be retracted.
     Streamed {
         /// The attempt it belongs to.
         attempt: AttemptId,
-        /// One piece, in the order of arrival.
+        /// One piece, in order of arrival.
         delta: Delta,
     },
-    /// Everything shown of this attempt is void: a tombstone.
+    /// Everything displayed of this attempt is void: a tombstone.
     Retracted {
-        /// The attempt whose text is taken back.
+        /// The attempt whose text is retracted.
         attempt: AttemptId,
-        /// For people: what failed.
+        /// What failed, for display.
         why: String,
     },
-    /// The stream was cut after a tool had started: the answer is kept up to its last whole block.
+    /// The stream was cut off after a tool had started: the answer is kept up to its last complete
+    /// block.
     Sealed {
-        /// The attempt that was cut.
+        /// The attempt that was cut off.
         attempt: AttemptId,
     },
     /// The transcript grew.
     MessageAdded(Arc<Message>),
     /// A tool started.
     ToolStarted(ToolCall),
-    /// A tool says how far it is.
+    /// A tool reports progress.
     ToolProgressed {
         /// The call that is running.
         call: ToolCallId,
-        /// New output or a status line, for people.
+        /// New output or a status line, for display.
         text: String,
     },
     /// A tool ended.
     ToolEnded {
         /// The call that ended.
         call: ToolCallId,
-        /// Its result, as the model will see it.
+        /// Its result, as sent to the model.
         outcome: ToolOutcome,
     },
     /// A call may not run.
     ToolDenied {
         /// The call as the model asked for it.
         call: ToolCall,
-        /// The rule, hook or answer that denied it, in words.
+        /// The rule, hook or answer that denied it.
         why: String,
     },
-    /// The user must answer. The answer names the ticket, so it cannot hit another question.
+    /// The user must answer. The answer contains the ticket, so it cannot apply to another
+    /// question.
     PermissionAsked {
         /// The question's ticket.
         ticket: Ticket,
@@ -94,24 +96,24 @@ pub enum Notice {
     },
     /// A question is withdrawn; an answer to it would be ignored.
     PermissionWithdrawn(Ticket),
-    /// We wait before we try again.
+    /// The loop waits before a retry.
     RetryScheduled {
         /// Why the last attempt failed.
         failure: ModelFailure,
-        /// The retry that follows, counted from 1.
+        /// The number of the retry, counted from 1.
         attempt: u8,
-        /// Of at most so many.
+        /// The maximum.
         attempts_max: u8,
         /// The pause before it.
         wait: Millis,
     },
-    /// Another model is asked from now on.
+    /// Another model is used from now on.
     ModelSwitched {
         /// The model asked until now.
         from: ModelName,
         /// The model asked from now on.
         to: ModelName,
-        /// For people: what made the first one unusable.
+        /// Why the first one is unusable, for display.
         why: String,
     },
     /// The request was repaired: something was left out.
@@ -123,19 +125,19 @@ pub enum Notice {
     ContextShrunk {
         /// Which level, 1 to 5.
         level: u8,
-        /// Estimated tokens freed.
+        /// The estimated tokens freed.
         freed: Tokens,
-        /// What was dropped: the loss record.
+        /// Describes what was dropped.
         losses: Vec<String>,
     },
-    /// The loop goes round again.
+    /// The loop continues.
     Continued {
         /// The reason for another iteration.
         transition: Transition,
         /// The turn it is now.
         turn: u32,
     },
-    /// A hook said something.
+    /// A message of a hook.
     HookMessage {
         /// The point of the loop at which it ran.
         point: HookPoint,
@@ -144,28 +146,28 @@ pub enum Notice {
         /// Its message, for people.
         text: String,
     },
-    /// A hook began or ended. For display only: what it means for the run comes as other notices.
+    /// A hook began or ended. For display only: its effects are reported by other notices.
     Hook(HookNotice),
-    /// Files of the working directory differ from before these calls.
+    /// Files in the working directory have changed since before these calls.
     FilesChanged {
         /// The calls that ran together.
         calls: Vec<ToolCallId>,
-        /// The first of the files that differ, by path.
+        /// The first changed files, by path.
         files: Vec<ChangedFile>,
-        /// How many differ.
+        /// The number of changed files.
         count: usize,
     },
     /// A short label for the last batch of tools.
     ToolsLabelled(String),
-    /// The session has a name now.
+    /// The session has a title.
     SessionTitled(String),
-    /// What the user may want to say next. After a run; decoration.
+    /// A suggestion for the next prompt, after a run. Only decoration.
     PromptSuggested(String),
-    /// A question beside the conversation was answered, or why it was not.
+    /// The answer to a side question, or why there is none.
     SideQuestionAnswered(Result<String, String>),
-    /// Input is kept for later.
+    /// Input was queued.
     InputQueued(String),
-    /// A request was paid for.
+    /// The cost of a request is known.
     Billed {
         /// The attempt that was billed.
         attempt: AttemptId,
@@ -173,20 +175,20 @@ pub enum Notice {
         usage: Usage,
         /// What it cost.
         cost: MicroUsd,
-        /// What the session has cost.
+        /// The total cost of the session.
         total: MicroUsd,
     },
-    /// Something people should know; nothing else follows from it.
+    /// A message for the user without other consequences.
     Warning(String),
     /// The turn limit stops the run.
     MaxTurnsReached {
-        /// The turn that would have come.
+        /// The number of the turn that was prevented.
         turn: u32,
         /// The most turns a run may take.
         limit: u32,
     },
-    /// A session that a call started tells something: when its run begins and ends, its messages, its
-    /// tools. Its questions come as if they were this session's own.
+    /// A notice of a nested session: the start and end of its run, its messages, its tools. Its
+    /// questions arrive as if they were this session's own.
     SubagentNotice {
         /// The call that started the nested session.
         call: ToolCallId,
@@ -195,27 +197,27 @@ pub enum Notice {
         /// What the nested session reports.
         notice: Box<Notice>,
     },
-    /// The run is over. The last notice of a run, exactly once.
+    /// The run has ended. The last notice of a run, exactly once.
     RunEnded(RunEnding),
 }
 
-/// One file that differs.
+/// One changed file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChangedFile {
-    /// Where it is, below the working directory.
+    /// Its path relative to the working directory.
     pub path: String,
-    /// What became of it.
+    /// The kind of the change.
     pub kind: ChangeKind,
 }
 
-/// What became of a file.
+/// How a file changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChangeKind {
-    /// It was not there before.
+    /// It did not exist before.
     Created,
-    /// It holds something else, or its mode changed.
+    /// Its content or mode changed.
     Modified,
-    /// It is gone.
+    /// It was deleted.
     Deleted,
 }
 
@@ -234,21 +236,21 @@ impl ChangeKind {
 /// How a run ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunEnding {
-    /// The reason, one of eleven.
+    /// The reason.
     pub terminal: Terminal,
-    /// How, when it completed.
+    /// The outcome, if it completed.
     pub outcome: Option<Outcome>,
-    /// The reason in words, for people.
+    /// The reason, for display.
     pub why: String,
-    /// A failure that was held back until nothing more could be done about it.
+    /// A failure that was withheld until no recovery was left.
     pub failure: Option<ModelFailure>,
-    /// Turns that this run took.
+    /// The turns of this run.
     pub turns: u32,
     /// Usage of this run.
     pub usage: Usage,
     /// Cost of the session so far.
     pub cost: MicroUsd,
-    /// The call that was put off, if the run ended for that.
+    /// The deferred call, if the run ended because of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deferred: Option<Box<ToolCall>>,
 }

@@ -1,4 +1,4 @@
-//! Words about permission that front ends and the loop share. The rules live elsewhere.
+//! Types for permissions that front ends and the loop share. The rules are in the permission crate.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -8,7 +8,7 @@ use crate::id::AgentId;
 use crate::json::Json;
 use crate::tool::ToolCall;
 
-/// What happens when no rule speaks.
+/// What happens when no rule matches.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
@@ -21,14 +21,14 @@ pub enum PermissionMode {
     AcceptEdits,
     /// Nothing that changes anything runs.
     Plan,
-    /// What would ask is denied.
+    /// Denies what would ask.
     DontAsk,
-    /// What would ask runs. Deny rules still hold.
+    /// Allows what would ask. Deny rules still apply.
     BypassPermissions,
 }
 
 impl PermissionMode {
-    /// The name people write.
+    /// The public name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -40,7 +40,7 @@ impl PermissionMode {
         }
     }
 
-    /// The mode of that name; `manual` is another word for the default.
+    /// The mode with that name; `manual` is a synonym of the default.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Some(match name {
@@ -57,30 +57,30 @@ impl PermissionMode {
 /// A question to the user, or to the client that answers for them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PermissionQuestion {
-    /// The call in question, exactly as it would run.
+    /// The call, exactly as it would run.
     pub call: ToolCall,
-    /// Why it is asked.
+    /// The reason for the question.
     pub why: String,
     /// Rules that would allow this and calls like it from now on.
     pub suggestions: Vec<String>,
-    /// The agent that wants it, if it is not the session itself.
+    /// The agent that makes the call, if it is not the session itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<AgentId>,
 }
 
-/// What was answered.
+/// The answer to a permission question.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum PermissionAnswer {
     /// Run it.
     Allow {
-        /// The input was changed by the answerer; judged and inspected again.
+        /// Input changed by the user; it is inspected and checked again.
         updated_input: Option<Json>,
         /// Rules to add for the rest of the session.
         remember: Vec<String>,
     },
     /// Do not run it.
     Deny {
-        /// Told to the model.
+        /// For the model.
         message: String,
         /// Also interrupt the run.
         interrupt: bool,

@@ -1,4 +1,4 @@
-//! Why the loop goes round again, and why it stops. Public names: they stand in the journal, in
+//! Why the loop continues, and why it stops. The names are public: they are used in the journal, in
 //! machine-readable output, in folder names and in scenarios.
 
 use serde::{Deserialize, Serialize};
@@ -30,19 +30,19 @@ macro_rules! named {
 }
 
 named!(
-    /// The seven ways to go round again.
+    /// The seven ways to continue.
     Transition {
         /// Every call has its result.
         NextTurn = "next_turn",
-        /// Too long: every staged collapse was committed.
+        /// Too long: every staged collapse was applied.
         CollapseDrainRetry = "collapse_drain_retry",
         /// Too long or too large: history was summarised or cut.
         ReactiveCompactRetry = "reactive_compact_retry",
-        /// Cut at the output limit: same request, higher limit.
+        /// Cut off at the output limit: same request, higher limit.
         MaxOutputTokensEscalate = "max_output_tokens_escalate",
-        /// Still cut: asked to go on.
+        /// Still cut off: the model was asked to continue.
         MaxOutputTokensRecovery = "max_output_tokens_recovery",
-        /// A stop hook objected.
+        /// A stop hook blocked.
         StopHookBlocking = "stop_hook_blocking",
         /// Token budget is left.
         TokenBudgetContinuation = "token_budget_continuation",
@@ -54,13 +54,13 @@ named!(
     Terminal {
         /// The model finished.
         Completed = "completed",
-        /// Would not fit, and nothing may shrink it.
+        /// It would not fit, and nothing may be shortened.
         BlockingLimit = "blocking_limit",
-        /// Too long, and every recovery is spent.
+        /// Too long, and every recovery was used.
         PromptTooLong = "prompt_too_long",
         /// Media cannot be used.
         ImageError = "image_error",
-        /// The call failed for good.
+        /// The call failed permanently.
         ModelError = "model_error",
         /// Interrupted while the model answered.
         AbortedStreaming = "aborted_streaming",
@@ -94,11 +94,12 @@ named!(
         Compacted = "compacted",
         /// Nothing was asked of the model but a summary, and history is as it was.
         NotCompacted = "not_compacted",
-        /// A hook put the only call of the answer off: it has no result before the session goes on.
+        /// A hook deferred the only call of the answer: it gets no result before the session
+        /// continues.
         ToolDeferred = "tool_deferred",
         /// The guard against circles ended the run: a call came to the same again and again.
         Circled = "circled",
-        /// The session could not be written down any more, whatever the reason it ended for.
+        /// The session could no longer be stored; overrides any other reason.
         StorageFailed = "storage_failed",
     }
 );

@@ -99,7 +99,7 @@ pub enum Chore {
     Memory,
     /// Such notes, made shorter.
     Consolidation,
-    /// A question about the conversation that is no part of it.
+    /// A question about the conversation that does not become part of it.
     Question,
 }
 

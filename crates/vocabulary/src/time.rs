@@ -1,4 +1,4 @@
-//! Spans of time. There is no clock here.
+//! Durations. There is no clock here.
 
 use serde::{Deserialize, Serialize};
 

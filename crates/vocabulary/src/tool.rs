@@ -37,8 +37,8 @@ pub struct ToolCall {
     pub id: ToolCallId,
     /// The tool wanted.
     pub name: ToolName,
-    /// Its arguments: JSON text as received. Not necessarily valid if the model wrote nonsense;
-    /// then [`ToolInspection::problem`] says so and the call never runs.
+    /// Its arguments: JSON text as received. May be invalid if the model wrote it wrong; then
+    /// [`ToolInspection::problem`] is set and the call never runs.
     pub input: Json,
     /// Some providers seal each call; goes back unaltered.
     pub signature: Option<Arc<str>>,
@@ -47,7 +47,7 @@ pub struct ToolCall {
 /// What the registry says of a call without running it. Facts for the engine's rules.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolInspection {
-    /// Unknown tool or invalid input, in words the model can act on.
+    /// Unknown tool or invalid input, as a message for the model.
     pub problem: Option<String>,
     /// May it run beside others?
     pub concurrency: Concurrency,
@@ -55,7 +55,7 @@ pub struct ToolInspection {
     pub class: EffectClass,
     /// It starts a nested session that draws on this session's budget.
     pub spends: bool,
-    /// What lies at the absolute paths it names, as far as the registry looked.
+    /// The entries at the absolute paths it names, as far as the registry checked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub seen: Vec<(Arc<str>, PathKind)>,
     /// Why the user is to be asked even if a rule allows the call: the tool changed since the rule was
@@ -67,7 +67,7 @@ pub struct ToolInspection {
     pub limits_itself: bool,
 }
 
-/// What lies at a path, without following a link at its end.
+/// The kind of an entry, without following a final symlink.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PathKind {
@@ -103,7 +103,7 @@ pub enum EffectClass {
     Effect,
 }
 
-/// What came of a call.
+/// The outcome of a call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolOutcome {
     /// For the model. Errors are plain text here; the engine adds the error tags.
@@ -141,7 +141,7 @@ pub struct ContextUpdate {
     /// The directory in which commands run from now on.
     #[serde(default)]
     pub working_directory: Option<Arc<str>>,
-    /// The task list as it is now, in words; empty when there is none any more.
+    /// The current task list as text; empty when there is none any more.
     #[serde(default)]
     pub tasks: Option<Arc<str>>,
 }

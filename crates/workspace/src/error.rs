@@ -12,7 +12,7 @@ use crate::relative_path::RelativePath;
 pub enum WorkspaceError {
     #[error("{} is not kept as a whole: it is or holds the home folder; start in a project", .0.display())]
     RootIsHome(PathBuf),
-    #[error("{} is no folder", .0.display())]
+    #[error("{} is not a folder", .0.display())]
     RootIsNoFolder(PathBuf),
     #[error("more than {0} files: only files that tools name are kept")]
     TooManyPaths(u64),
@@ -38,7 +38,7 @@ pub enum WorkspaceError {
     PlaceInside(PathBuf),
     #[error("{0}: cannot be copied: {1}")]
     CopyFailed(RelativePath, io::Error),
-    #[error("this is no pack of a workspace, or of an unknown version")]
+    #[error("this is not a pack of a workspace, or its version is unknown")]
     NotAPack,
     #[error("the pack ends too early")]
     PackCut,

@@ -14,7 +14,7 @@ pub(crate) use client::ClientConnection;
 pub(crate) fn spawn_line_reader() -> mpsc::Receiver<StdinLine> {
     let (lines, inbox) = mpsc::channel(LINES_MAX);
     let work = move || for_each_stdin_line(|_, line| lines.blocking_send(line).is_ok());
-    // Without a thread the channel closes, which is taken for the end.
+    // Without a thread the channel closes, which counts as the end of input.
     let _ = std::thread::Builder::new().name("lines".to_owned()).spawn(work);
     inbox
 }

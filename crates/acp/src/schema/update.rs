@@ -1,4 +1,4 @@
-//! What a client is told while a session works.
+//! Notifications to a client while a session works.
 
 use serde::Serialize;
 

@@ -1,5 +1,6 @@
-//! What a person may choose while a session runs: the permission mode, the model, the effort. The mode
-//! is told twice, as the protocol asks: as a mode and as an option, always equal.
+//! Options that the user can change during a session: the permission mode, the model, the effort.
+//! The protocol requires the mode to be sent twice, as a mode and as an option, always with the
+//! same value.
 
 use windlass_assembly::model_selection::{find_allowed_model, find_ready_providers};
 use windlass_assembly::settings::SettingsLayers;

@@ -35,7 +35,7 @@ pub(super) struct EditorQuestions {
 }
 
 impl EditorQuestions {
-    /// Whatever the client does, there is an answer; only a clear yes is one.
+    /// Always returns an answer; only an explicit approval counts as one.
     pub(super) async fn ask_permission(&self, question: &PermissionQuestion) -> PermissionAnswer {
         if question.call.name.as_str() == QUESTION_TOOL {
             return self.ask_model_question(question).await;
@@ -148,12 +148,12 @@ impl ElicitationPrompter for EditorQuestions {
             let id = params.get("elicitationId").and_then(Value::as_str);
             id.into_iter().for_each(|id| asker.remember_url(id));
             let reply = asker.client.request("elicitation/create", &params, ANSWER_MAX).await;
-            // A client that is gone cannot have agreed to anything.
+            // A client that has disconnected cannot have agreed to anything.
             reply.as_ref().map_or(ElicitationReply::Cancel, parse_elicitation_reply)
         })
     }
 
-    /// The client is told only of what it was asked.
+    /// The client is notified only about its own questions.
     fn complete(&self, id: &str) {
         let mut open = self.open_urls.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(place) = open.iter().position(|known| known == id) {

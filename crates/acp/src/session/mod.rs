@@ -115,7 +115,7 @@ struct WaitingPrompt {
     blocks: Vec<AcpContent>,
 }
 
-/// What became of the prompt at hand.
+/// The state of the current prompt.
 enum PromptState {
     None,
     /// Its files are read and its commands expanded.
@@ -164,7 +164,7 @@ impl SessionTask {
         (task, handle)
     }
 
-    /// Until the client closes the session or is gone.
+    /// Runs until the client closes the session or disconnects.
     async fn run(mut self) {
         self.send_update(&list_commands(&self.resources.expander));
         let mut closed = None;

@@ -50,7 +50,7 @@ pub(super) fn parse_prompt_blocks(blocks: Vec<AcpContent>) -> Result<PromptText,
 }
 
 impl PromptText {
-    /// The pictures are added behind what became of the text.
+    /// Appends the images to the expanded text.
     pub(super) fn add_media_to(self, submission: &mut PromptSubmission) {
         submission.content.extend(self.media);
     }

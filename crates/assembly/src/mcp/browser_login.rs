@@ -1,4 +1,4 @@
-//! `windlass mcp login`: the user goes to a page in a browser and comes back to a port of ours.
+//! `windlass mcp login`: the user logs in with a browser, which is redirected to a local port.
 
 use std::path::Path;
 use std::time::Duration;
@@ -19,7 +19,7 @@ use windlass_host::environment::EnvLookup;
 const USER_TIMEOUT: Duration = Duration::from_secs(300);
 /// How long a browser may take to send its request.
 const BROWSER_REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
-/// Requests other than the callback, before we give up.
+/// Limit on requests other than the callback.
 const VISITS_MAX: usize = 20;
 
 /// A login that has begun: the user is to go to a page.

@@ -1,5 +1,6 @@
-//! Elicitations of MCP servers, asked like every question of a session: as a call of `AskUserQuestion`,
-//! whose answers come back in its input. A front end that shows those questions shows these too.
+//! Shows elicitations of MCP servers like other questions of a session: as calls of
+//! `AskUserQuestion`, whose answers are in its input. A front end that shows those questions shows
+//! these too.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -166,7 +167,7 @@ fn field_to_question(field: &ElicitationField) -> Value {
     })
 }
 
-/// The question's words; no two fields have the same.
+/// The text of the question; must be different for each field.
 fn format_question(field: &ElicitationField) -> String {
     let mut words = match field.title == field.name {
         true => field.name.clone(),

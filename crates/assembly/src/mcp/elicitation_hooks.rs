@@ -37,7 +37,7 @@ impl ElicitationHooks {
         })
     }
 
-    /// What hooks say to it; nothing, if there are none for this server.
+    /// The hooks' answer; `None` if there are no hooks for this server.
     async fn run_hooks(
         &self,
         event: HookEvent,

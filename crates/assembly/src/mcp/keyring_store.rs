@@ -25,7 +25,7 @@ impl LoginSecretStore for KeyringSecretStore {
     }
 
     fn remove(&self, name: &str) {
-        // A key ring that cannot be asked now keeps a secret that is useless without the file.
+        // If the key ring is not available now, it keeps a secret that is useless without the file.
         let _ = self.0.remove(name);
     }
 }

@@ -113,7 +113,7 @@ pub fn read_timeouts(lookup: &impl EnvLookup) -> Result<McpTimeouts, CommandErro
     };
     Ok(McpTimeouts {
         connect: time("MCP_TIMEOUT", usual.connect)?,
-        // Who sets a limit means it, also for what is installed first.
+        // An explicit limit also applies to servers that are installed first.
         install: time("MCP_TIMEOUT", usual.install)?,
         call: time("MCP_TOOL_TIMEOUT", usual.call)?,
         ..usual
@@ -155,7 +155,8 @@ pub(crate) fn start_session_servers(
     }
     // A client may add servers later.
     let is_needed = !configured.servers.is_empty() || options.reads_stream_json();
-    // A run that prints one answer has no one to answer an elicitation; a session that stays open has.
+    // In a run that prints one answer, no user can answer an elicitation; in an interactive session
+    // one can.
     let prompter = match options.print.is_some() && !options.reads_stream_json() {
         true => PrompterSlot::none(),
         false => PrompterSlot::reserve(),
@@ -169,7 +170,7 @@ pub(crate) fn start_session_servers(
     Ok(StartedServers { servers, is_needed, notes: configured.notes })
 }
 
-/// Lets servers ask the person at the session, and tells that person of those that need long.
+/// Lets servers ask the user, and reports slow servers.
 pub fn attach_to_session(servers: &McpServers, session: &Session) {
     servers.set_prompter(SessionElicitor::new(session.clone()));
     warn_of_slow_servers(servers, session);
@@ -200,7 +201,7 @@ pub fn start_servers(
     Ok(McpServers::start(configs, context, tokens))
 }
 
-/// Where logins are kept: in the key ring, or in files where there is none.
+/// The store for credentials: the key ring, or files if there is none.
 pub fn open_credential_store(lookup: &impl EnvLookup) -> Option<LoginStore> {
     let vault = user_directories::state_directory(lookup)
         .map(|folder| LoginStore::new(folder.join("mcp")))?;

@@ -7,7 +7,7 @@ use windlass_permission::PriorDecision;
 use super::prompt_tools::PromptTools;
 use windlass_project::memory::find_mentions;
 
-/// The files a prompt mentions; `opinion` is what its author says about reading them.
+/// Reads the files that a prompt mentions; `opinion` is what its author decided about reading them.
 pub(super) async fn read_mentioned_files(
     prompt: &str,
     prompt_tools: &PromptTools,

@@ -1,5 +1,5 @@
-//! Expands prompts: `/name words` becomes the text of a custom command, with the words in their places,
-//! shell snippets replaced by their output, and files behind it for every `@file`.
+//! Expands prompts: `/name arguments` becomes the text of a custom command, with its arguments
+//! inserted, shell snippets replaced by their output, and the file of every `@file` appended.
 //!
 //! Nothing here may do more than a tool may: a command and a file go through the same rules and the
 //! same tools as the model's own calls. A project's custom command runs nothing and grants nothing
@@ -18,7 +18,7 @@ use windlass_project::argument_substitution::{ArgumentSubstitution, ExpansionVar
 use windlass_project::custom_command::{CommandAuthor, CustomCommands};
 use windlass_project::shell_snippet::{self, PromptSegment};
 
-/// A command that stands for a longer prompt, as it is listed.
+/// A custom command in a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CustomCommandEntry {
     /// Without the slash.
@@ -32,9 +32,9 @@ struct ExpandedPrompt {
     text: String,
     /// The files it mentions, each with its name before it.
     files: Vec<String>,
-    /// What may run besides, for this prompt alone.
+    /// Rules that the command allows, for this prompt only.
     allow: Vec<Rule>,
-    /// Who is asked, for this prompt alone.
+    /// The model for this prompt only.
     model: Option<ModelName>,
     custom_command: Option<SlashCommandCall>,
 }
@@ -73,8 +73,8 @@ impl PromptExpander {
     }
 }
 
-/// Expands a message into what the model gets, with the rules it grants for itself alone. Only words
-/// stand for others; a message with pictures keeps what it says.
+/// Expands a message, with the rules that it permits for itself. Only text is expanded; a message
+/// with images is left unchanged.
 pub async fn expand_submission(
     mut submission: PromptSubmission,
     custom_commands: &CustomCommands,
@@ -166,5 +166,5 @@ async fn expand_prompt(
     Ok(ExpandedPrompt { text, files, allow, model, custom_command: page })
 }
 
-/// What stands in the place of a command that settings do not let run.
+/// Replaces a shell snippet that settings disable.
 const SNIPPETS_DISABLED: &str = "[a command is not run here: disableSkillShellExecution]";

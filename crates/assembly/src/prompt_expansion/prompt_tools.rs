@@ -1,6 +1,6 @@
-//! The tools a prompt may use while it is expanded: the session's own, under the session's own rules.
-//! What would need a permission prompt is not done; a file that the user names is allowed, unless a
-//! rule says otherwise.
+//! The tools for expanding a prompt: the session's own, under its own rules. Whatever would need a
+//! permission prompt is not done; reading a file that the user names is allowed unless a rule
+//! denies it.
 
 use std::sync::{Arc, LazyLock};
 
@@ -41,8 +41,8 @@ impl PromptTools {
         Ok(join_text_parts(outcome))
     }
 
-    /// What a resource of a server holds, if this names one. The user named it, so only what is
-    /// forbidden is not read.
+    /// Reads a server's resource if the mention names one. The user named it, so it is read unless
+    /// a rule denies it.
     pub(super) async fn read_resource(&self, mention: &str) -> Option<Result<String, String>> {
         let (server, uri) =
             mention.split_once(':').filter(|(name, _)| self.mcp_servers.has(name))?;
@@ -83,7 +83,7 @@ impl PromptTools {
         decide_with_file_system(&self.policy, call, &inspection, opinion, &HostFileSystem::new())
     }
 
-    /// Runs a command the user typed. It needs no permission prompt; what is denied stays so.
+    /// Runs a command the user typed. It needs no permission prompt; deny rules still apply.
     pub async fn run_user_command(&self, command: &str) -> Result<String, String> {
         let mut prompt_tools = self.clone();
         prompt_tools.policy.mode = PermissionMode::BypassPermissions;

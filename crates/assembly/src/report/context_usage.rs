@@ -1,5 +1,5 @@
-//! What fills the window of a session, drawn as text: each component with a bar, then what each
-//! level did to make room, then what was left out.
+//! Shows the content of a session's context window as text: each component with a bar, then what
+//! each level freed, then what was dropped.
 
 use serde_json::{Value, json};
 use windlass_vocabulary::Tokens;

@@ -1,5 +1,5 @@
-//! `windlass rewind` and `/rewind`: a session goes back to one of its prompts, the conversation, the
-//! files our tools changed, or both. Shown first, if asked; refused where others changed a file since.
+//! `windlass rewind` and `/rewind`: rewinds a session to one of its prompts: the conversation, the
+//! files that tools changed, or both. Can show a preview; refuses to overwrite changes by others.
 
 use std::path::Path;
 
@@ -22,7 +22,7 @@ use windlass_host::display::text_table::{ColumnAlignment, render_table};
 use windlass_host::display::tool_call_summary::truncate_with_ellipsis;
 use windlass_host::environment::{EnvLookup, process_environment};
 
-/// Rewinds, or says what that would change: as text and as JSON.
+/// Rewinds, or returns what that would change: as text and as JSON.
 pub fn rewind_journal(
     journal: &Path,
     id: &str,
@@ -57,7 +57,7 @@ pub fn rewind_journal(
     Ok(render_rewind(wanted, &target, &files, &given_up))
 }
 
-/// Takes back the last rewind of files, or says what that would change.
+/// Undoes the last rewind of files, or returns what that would change.
 pub fn undo_rewind(
     journal: &Path,
     wanted: &RewindArguments,
@@ -75,8 +75,7 @@ pub fn undo_rewind(
     Ok((text, json!({ "undo": true, "dry_run": wanted.options.dry_run, "files": objects })))
 }
 
-/// The same in a session that is open: what is going on there is ended, and it goes on from before
-/// the prompt.
+/// The same in an open session: ends the current run, and continues from before the prompt.
 pub async fn rewind_open_session(
     session: &Session,
     journal: &Path,

@@ -43,7 +43,7 @@ pub async fn check_model_server(
         ..RunOptions::default()
     };
     let mut resolved = ResolvedOptions::resolve(&options, cwd, layers, lookup)?;
-    // Only the first model is asked: a fallback would hide that it does not answer.
+    // Without fallbacks, which would hide that the first model does not respond.
     resolved.model_chain.fallbacks.clear();
     resolved.model_chain.small = None;
     let mut settings = resolved.engine_settings;

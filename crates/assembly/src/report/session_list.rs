@@ -17,7 +17,7 @@ use windlass_host::environment::EnvLookup;
 #[derive(Clone, Debug, Default)]
 pub struct SessionListOptions {
     pub all: bool,
-    /// 0 is no limit.
+    /// 0 means no limit.
     pub limit: usize,
     pub json: bool,
 }

@@ -1,4 +1,4 @@
-//! Slash commands that report on a session or rewind it. No model is asked.
+//! Slash commands that report on a session or rewind it, without asking a model.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! `windlass why`: why a session went on, recovered, shrank, changed its model or stopped, in plain
-//! words. Taken from a replay of the journal.
+//! `windlass why`: explains why a session continued, recovered, compacted, changed its model or
+//! stopped. Taken from a replay of the journal.
 
 use std::path::Path;
 use std::time::Duration;
@@ -119,7 +119,7 @@ impl WalkPosition {
                 )
                 | None => describe_terminal(ending.terminal),
             };
-            // The sentence says it already, unless something special happened.
+            // The sentence already says it, unless something special happened.
             let is_plain = ending.terminal.is_abort()
                 || matches!(
                     ending.outcome,
@@ -141,7 +141,7 @@ impl WalkPosition {
     }
 }
 
-/// `is_by_hand`: the user asked for the compaction.
+/// `is_by_hand`: the user requested the compaction.
 fn explain_notice(notice: &Notice, is_by_hand: bool) -> Option<Explanation> {
     Some(match notice {
         Notice::Continued { transition, .. } => {

@@ -1,6 +1,6 @@
-//! Moves old sessions to the trash, and deletes what has been there for a week. Runs in the background
-//! of a session that is open, and finishes at most once a day: nothing waits for it, and what is in use
-//! or cannot be moved stays.
+//! Moves old sessions to the trash, and deletes what has been there for a week. Runs in the
+//! background of an open session, at most once a day: nothing waits for it, and sessions in use are
+//! left alone.
 
 use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ use super::trials::TRIALS_FOLDER;
 pub struct SessionCleanup {
     catalogue: SessionCatalogue,
     transcripts: Option<PathBuf>,
-    /// Journals that are asked for: this session's, and the one it is a copy of.
+    /// Journals in use: this session's, and the one it was copied from.
     in_use: Vec<PathBuf>,
     age: Duration,
 }
@@ -53,7 +53,7 @@ impl SessionCleanup {
         RunningCleanup { lines }
     }
 
-    /// Returns what was done, in words for people.
+    /// Returns messages about what was done.
     fn run(&self) -> Vec<String> {
         let mark = self.catalogue.root().join("swept");
         if file_age(&mark).is_some_and(|age| age < DAY) {
@@ -129,8 +129,8 @@ impl SessionCleanup {
         self.in_use.iter().any(|used| used.file_name() == journal.file_name())
     }
 
-    /// Old by what its records say and by the time of its files: a copy that was put back, or a clock
-    /// that was wrong once, must not cost a session.
+    /// Both the records and the file times must be old: a restored copy, or a clock that was once
+    /// wrong, must not delete a session.
     fn is_old(&self, listed: &ListedSession) -> bool {
         let updated = SystemTime::UNIX_EPOCH + Duration::from_millis(listed.summary.updated);
         let is_old = |time: SystemTime| {
@@ -187,7 +187,7 @@ pub(super) fn mark_used(journal: &Path) {
     }
 }
 
-/// Removes the transcript that was written for other programs. Best effort: the session itself is gone.
+/// Removes the transcript for other programs. Best effort: the session itself is deleted already.
 pub fn remove_transcript(path: &Path) {
     let _ = std::fs::remove_file(path);
     let _ = std::fs::remove_dir_all(path.with_extension(""));
@@ -198,7 +198,8 @@ fn lock_mark(catalogue: &SessionCatalogue) -> Option<File> {
     let is_new = !path.exists();
     let file = OpenOptions::new().append(true).create(true).open(&path).ok()?;
     if is_new {
-        // Its time says when a clean-up was finished: not yet.
+        // The file's time is that of the last finished cleanup; set it back until this one is
+        // finished.
         let _ = file.set_modified(SystemTime::UNIX_EPOCH);
     }
     file.try_lock().is_ok().then_some(file)

@@ -1,6 +1,5 @@
-//! A session whose journal cannot be used, while the transcript for other programs is whole. Nothing is
-//! taken from a transcript unasked: at a terminal the user is asked, elsewhere `--from-transcript` says
-//! yes.
+//! Handles a session whose journal is unusable while its transcript is intact. A transcript is used
+//! only with consent: at a terminal the user is asked, elsewhere `--from-transcript` is required.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;

@@ -48,7 +48,7 @@ pub(super) fn now_millis() -> u64 {
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Where long outputs of the sessions lie that this one comes from.
+/// The directories with long outputs of the sessions this one was forked from.
 pub(super) fn find_inherited_spills(journal: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut journal = journal.to_owned();
@@ -60,7 +60,7 @@ pub(super) fn find_inherited_spills(journal: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The journal this one was copied from: beside it, or in the folder of another project.
+/// The journal this one was copied from: in the same folder, or in that of another project.
 fn find_parent_journal(journal: &Path) -> Option<PathBuf> {
     let mut reader = JournalReader::open(journal).ok()?;
     let Some(Ok(JournalEntry::Head(head))) = reader.next_entry().ok()? else { return None };

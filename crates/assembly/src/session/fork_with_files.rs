@@ -26,7 +26,7 @@ pub struct ForkArguments {
 pub enum ForkFiles {
     /// The copy works in the same directory.
     Shared,
-    /// The copy has files of its own beside the original.
+    /// The copy has its own files in another directory.
     Beside,
     /// The copy has files of its own here.
     In(PathBuf),
@@ -106,7 +106,7 @@ fn choose_place(project: &Path, id: &str) -> Result<PathBuf, CommandError> {
     Ok(parent.join(format!("{name}-{}", id.get(..8).unwrap_or(id))))
 }
 
-/// The number and the words of the last prompt of a session, or of the one that is called this.
+/// The number and text of a session's last prompt, or of the one with this name.
 pub fn find_prompt(
     source: &ListedSession,
     at: Option<&str>,

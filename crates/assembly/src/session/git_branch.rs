@@ -1,5 +1,5 @@
-//! Which branch a project is on, read off its files. No program is started for it, and a repository
-//! that is not understood has none.
+//! Reads a project's branch from its git files. Starts no program; an unusual repository has no
+//! branch.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ pub fn current_branch(cwd: &Path) -> Option<String> {
     (branch.len() <= BRANCH_MAX).then(|| branch.to_owned())
 }
 
-/// A worktree has a file that says where its directory is.
+/// In a worktree, `.git` is a file with the path of the git directory.
 fn git_directory(git: PathBuf) -> Option<PathBuf> {
     if git.is_dir() {
         return Some(git);

@@ -1,8 +1,8 @@
-//! Which session a run belongs to, and where it is kept.
+//! Selects the session of a run, and its files.
 //!
-//! Chosen first and made last: until everything else about a run is right, nothing is written. A
-//! session that cannot be kept is refused, with what to do: to lose it without a word would be worse
-//! than not to begin. What stands in a journal is not known here.
+//! Selected first, but created last: nothing is written until everything else about a run is valid.
+//! A session that cannot be stored is refused, because losing it silently would be worse than not
+//! starting it.
 
 pub mod cleanup;
 mod damaged_session;
@@ -52,9 +52,9 @@ pub struct SelectedSession {
     pub is_continued: bool,
     project: PathBuf,
     forked_from: Option<PathBuf>,
-    /// The last record of what it goes on from that counts.
+    /// The last record of the source session that is used.
     last_record: Option<u64>,
-    /// What it goes on from, if that is kept nowhere but in a transcript.
+    /// The source session, if it only has a transcript.
     imported: Option<ImportedConversation>,
     /// A journal that cannot be used, to be set aside.
     damaged: Option<PathBuf>,
@@ -89,8 +89,8 @@ pub fn find_transcript(
         .map(|(root, project)| transcript::transcript_path(&root, project, &listed.summary.id)))
 }
 
-/// Sessions of other programs, of this directory or of all, the newest first and at most so many: only
-/// their transcripts are there.
+/// Sessions of other programs, of this directory or of all, newest first, up to a limit: those that
+/// only have a transcript.
 pub fn list_foreign_sessions(
     known: &[ListedSession],
     project: Option<&Path>,
@@ -136,7 +136,7 @@ pub fn delete_listed(
     Ok(())
 }
 
-/// Finds out which session is meant. Nothing is made yet.
+/// Selects the session. Creates no files.
 pub fn select_session(
     options: &SessionOptions,
     cwd: &Path,
@@ -243,7 +243,7 @@ fn select_journal(
     match older {
         None => {}
         Some(ResumeSource::Journal(older)) => {
-            // Another process may be cleaning up: what is asked for is not old.
+            // Another process may be cleaning up, so mark the session as used.
             cleanup::mark_used(&older.path);
             let summary = older.summary;
             session.last_record = at
@@ -296,8 +296,8 @@ fn select_journal(
     Ok(SelectedSession { journal, ..session })
 }
 
-/// Is there a session? A process that was killed before it wrote a word leaves an empty file, which can
-/// neither be resumed nor keep anybody from beginning the session.
+/// Does the session exist? A process that was killed before it wrote anything leaves an empty file,
+/// which can neither be resumed nor prevent a new session with this id.
 fn is_taken(journal: &Path) -> bool {
     let is_left = |found: std::fs::Metadata| {
         found.is_file() && found.len() == 0 && !session_catalogue::is_being_written(journal)
@@ -320,7 +320,7 @@ fn import_transcript(
     })
 }
 
-/// A journal at a place of the user's own. It says itself which session it holds, if it does.
+/// Selects a journal at a path given by the user. The file may contain the session id.
 fn select_by_path(new: SelectedSession, journal: &Path) -> SelectedSession {
     let mut reader = JournalReader::open(journal).ok();
     let first = reader.as_mut().and_then(|reader| reader.next_entry().ok().flatten());
@@ -351,7 +351,7 @@ impl SelectedSession {
         }
     }
 
-    /// Did its last run end with a call that was put off? What cannot be read says so when it is
+    /// Did its last run end with a deferred call? An unreadable journal is reported when it is
     /// opened.
     pub fn has_deferred_call(&self) -> bool {
         let older = self.forked_from.as_ref().or(self.journal.as_ref());
@@ -359,7 +359,7 @@ impl SelectedSession {
         older.is_some_and(|journal| matches!(read_last_run(journal), Ok(LastRun::PutOff)))
     }
 
-    /// What its journal says of it, if it is new.
+    /// The head of its journal, if that is new.
     pub fn build_journal_head(&self) -> JournalHead {
         JournalHead {
             session: Some(SessionId::from(self.id.as_str())),
@@ -385,7 +385,7 @@ impl SelectedSession {
         self.forked_from.is_some()
     }
 
-    /// Where long outputs of sessions it goes on from lie.
+    /// The directories with long outputs of the sessions it continues.
     pub fn inherited_spills(&self) -> Vec<PathBuf> {
         let begins =
             self.forked_from.as_ref().or(self.journal.as_ref().filter(|_| self.is_continued));
@@ -395,8 +395,8 @@ impl SelectedSession {
         places
     }
 
-    /// Creates its folder, the copy of what it goes on from, and its title. Returns the clean-up of
-    /// sessions that were not used for so many days, to be begun when this session is open.
+    /// Creates its folder, the copy of the source session, and its title. Returns the cleanup of
+    /// unused sessions, to be started when this session is open.
     pub fn create_files(
         &self,
         swept_after_days: Option<u32>,

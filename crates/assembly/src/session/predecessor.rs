@@ -1,5 +1,5 @@
-//! The process that had a session before. A client often starts the next one as soon as it has told the
-//! last one to end.
+//! Waits for the previous process of a session. A client often starts the next one as soon as it
+//! has told the last one to end.
 
 use std::path::Path;
 use std::time::{Duration, Instant};

@@ -1,5 +1,5 @@
-//! Going back to a message of a session: which record is the last to be kept, and whether what is
-//! forgotten is what was meant to be. Nothing is changed here.
+//! Finds the record to rewind to, and checks that the dropped messages are those the user meant.
+//! Changes nothing.
 
 use std::path::Path;
 
@@ -113,8 +113,8 @@ pub(super) fn find_last_record(
     Ok(until)
 }
 
-/// Is what a conversation forgets behind this message what it is meant to forget? The same for one
-/// that is there as a transcript alone.
+/// Are the messages dropped after this one those that the user meant? Also for a session that only
+/// has a transcript.
 pub(super) fn check_dropped_import(
     whole: &ImportedConversation,
     last: &str,
@@ -130,8 +130,8 @@ pub(super) fn check_dropped_import(
     )
 }
 
-/// Dropped may be one turn, the one that begins with this prompt: what its messages are called, and
-/// which of them are prompts.
+/// Only one turn may be dropped, the one that starts with this prompt: returns the names of its
+/// messages, and which of them are prompts.
 fn check_dropped_turn<'a>(
     mut dropped: impl Iterator<Item = (&'a [String], bool)>,
     drops: &str,

@@ -1,11 +1,12 @@
-//! What a session paid for, the nested sessions it started included: their journals lie in a folder
-//! beside its own. Integers alone.
+//! The costs of a session with its nested sessions, whose journals are in a folder beside its own.
+//! Uses integers only.
 
 use std::path::{Path, PathBuf};
 
 use windlass_journal::{BilledRequest, CostReport, JournalError, SessionCatalogue, cost_report};
 
-/// The requests of a session and of its agents, the oldest first; what it took over from another is left out.
+/// The requests of a session and its agents, oldest first, without those copied from another
+/// session.
 pub fn read_requests(journal: &Path) -> Result<Vec<BilledRequest>, JournalError> {
     let mut rows = read_own_requests(journal)?;
     for agent in find_agent_journals(journal, DEPTH_MAX) {
@@ -44,7 +45,7 @@ fn read_own_requests(journal: &Path) -> Result<Vec<BilledRequest>, JournalError>
     Ok(rows)
 }
 
-/// The journals of a session's agents and of theirs.
+/// The journals of a session's agents, and of their agents.
 fn find_agent_journals(journal: &Path, depth: u8) -> Vec<PathBuf> {
     let Some(depth) = depth.checked_sub(1) else {
         return Vec::new();
@@ -55,7 +56,7 @@ fn find_agent_journals(journal: &Path, depth: u8) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for path in entries.flatten().map(|entry| entry.path()) {
         let is_journal = path.extension().is_some_and(|extension| extension == "jsonl");
-        // A later file of a journal has one more dot: its first one stands for it.
+        // Later files of a journal have one more dot; the journal is counted by its first one.
         let is_first = path.file_stem().is_some_and(|stem| !stem.to_string_lossy().contains('.'));
         if is_journal && is_first {
             found.extend(find_agent_journals(&path, depth));

@@ -1,5 +1,5 @@
-//! From what the user calls a session to the session. Nothing is guessed: where several are meant,
-//! or none, the line says which there are.
+//! Finds the session that the user named. Never guesses: if several match, or none, the error lists
+//! the candidates.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -97,8 +97,8 @@ pub(super) fn no_session_error() -> CommandError {
     )
 }
 
-/// The newest session of this directory: also one whose journal cannot be used, or one of another program.
-/// `None` if there is none.
+/// The newest session of this directory, even if its journal is unusable or it belongs to another
+/// program. `None` if there is none.
 pub(super) fn find_newest_source(
     catalogue: &SessionCatalogue,
     cwd: &Path,
@@ -278,8 +278,8 @@ fn may_match(summary: &SessionSummary, wanted: &str) -> bool {
     summary.id.starts_with(wanted) || title.contains(&name)
 }
 
-/// A run that was refused before anything was said leaves nothing to go on with. A session that was
-/// rewound to its beginning does: what it cost, and its id.
+/// A run that was refused before the first message leaves nothing to resume. A session that was
+/// rewound to its beginning still has its cost and id.
 fn has_prompt(listed: &ListedSession) -> bool {
     !listed.summary.prompt.is_empty() || is_rewound(&listed.path)
 }

@@ -1,4 +1,4 @@
-//! `windlass pack` and `windlass unpack`: a session goes on on another machine.
+//! `windlass pack` and `windlass unpack`: move a session to another machine.
 
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Seek, Write};
@@ -168,7 +168,7 @@ impl Drop for PartialFile {
     }
 }
 
-/// Removed with everything in it, whatever happens.
+/// Deleted with everything in it on drop.
 struct StagingFolder {
     path: PathBuf,
 }

@@ -1,4 +1,4 @@
-//! Trials of this user: where they are kept, and how a process of ours comes to be on one.
+//! The user's trials: their folder, and how a process of ours runs on one.
 
 use std::ffi::OsString;
 use std::fs::DirBuilder;
@@ -65,7 +65,7 @@ pub(crate) fn report_session(id: &str, lookup: &impl EnvLookup) {
     }
 }
 
-/// Where the session on a trial says its name: beside the folder, which it cannot write.
+/// The file with the session of a trial: beside its folder, which the session cannot write.
 pub fn session_file(folder: &Path) -> PathBuf {
     folder.with_extension("session")
 }
@@ -100,8 +100,8 @@ impl TrialSession {
     }
 }
 
-/// What a session on a trial may write of ours: itself, the snapshots of the directory, and logins, which
-/// servers renew. What lies beside it can only be read, other sessions among it.
+/// Our files that a session on a trial may write: its own, the directory's snapshots, and logins,
+/// which servers refresh. Other files, such as other sessions, are read-only.
 pub fn build_access(
     session: &TrialSession,
     trial: &Trial,

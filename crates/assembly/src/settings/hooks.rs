@@ -78,7 +78,7 @@ impl SettingsLayers {
         hooks
     }
 
-    /// May plugins, skills, agents and commands bring hooks, besides settings?
+    /// May plugins, skills, agents and commands have hooks?
     pub fn allows_extension_hooks(&self) -> bool {
         let settings = &self.loaded.settings;
         settings.hooks.disable_all_hooks != Some(true)

@@ -10,7 +10,7 @@ use windlass_host::environment::EnvLookup;
 use windlass_host::user_directories;
 
 impl SettingsLayers {
-    /// What is done after a run. Nothing that costs a model call is done unasked.
+    /// The work after a run. Nothing that costs a model call is done by default.
     pub fn after_run_options(&self) -> After {
         let settings = &self.loaded.settings;
         let after = settings.memory.after_run.clone().unwrap_or_default();

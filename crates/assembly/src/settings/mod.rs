@@ -141,7 +141,7 @@ impl SettingsLayers {
         self.extra_warnings.push(words);
     }
 
-    /// One line each for what is wrong and what was left out.
+    /// One line for each problem, and for what was left out.
     pub fn warnings(&self) -> Vec<String> {
         let problems = &self.loaded.problems;
         let mut lines: Vec<String> =

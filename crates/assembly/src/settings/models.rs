@@ -57,8 +57,8 @@ impl SettingsLayers {
         AvailableModels(self.loaded.settings.models.available_models.as_deref())
     }
 
-    /// Keeps to `availableModels`: another model in a flag is an error, and one in a settings file is left
-    /// out with a warning. The built-in default may always be asked.
+    /// Applies `availableModels`: another model in a flag is an error, and one in a settings file
+    /// is ignored with a warning. The built-in default is always allowed.
     pub fn restrict_models(
         &mut self,
         given: &ModelOptions,
@@ -144,7 +144,7 @@ impl SettingsLayers {
         self.loaded.settings.run_limits.circle_guard == Some(false)
     }
 
-    /// When the conversation is compacted without being asked to.
+    /// Sets when the conversation is compacted automatically.
     pub fn apply_compaction_limits(&mut self, settings: &mut Settings, lookup: &impl EnvLookup) {
         let own = &self.loaded.settings;
         let is_off = environment::is_set(lookup, "DISABLE_AUTO_COMPACT");
@@ -194,5 +194,5 @@ fn read_compaction_percent(lookup: &impl EnvLookup) -> u64 {
     percent.filter(|percent| (1..=100).contains(percent)).unwrap_or(100)
 }
 
-/// Tokens that must be left besides an answer.
+/// The minimal window that must be left besides the answer.
 const WINDOW_MIN: u64 = 8_000;

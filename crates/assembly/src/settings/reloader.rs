@@ -1,5 +1,5 @@
-//! Settings files that change while a session goes on. They are looked at between prompts, never while
-//! one is worked on, and what they say goes through the same trust as at the start.
+//! Reloads settings files that change during a session. They are checked between prompts, never
+//! during a run, and their content needs the same trust as at the start.
 //!
 //! What takes effect is what may run: rules, directories, the ban on the bypass mode, and hooks.
 //! Models, effort, style, variables, servers, plugins and the sandbox stay as they were when the session
@@ -26,9 +26,9 @@ pub struct SettingsReloader {
     cwd: PathBuf,
     is_bare: bool,
     watch: SettingsWatcher,
-    /// What the command line lets run and forbids, whatever files say.
+    /// The rules of the command line, independent of files.
     flag_rules: Rules,
-    /// Where it works besides, whatever files say.
+    /// The additional directories of the command line, independent of files.
     flag_directories: Vec<PathBuf>,
     pub layers: SettingsLayers,
     /// The hooks in force: those of the session itself, so that one can be switched off.
@@ -44,7 +44,7 @@ pub struct PolicyChange {
 }
 
 impl PolicyChange {
-    /// Takes out what settings said and puts in what they say; what the command line says stays.
+    /// Replaces the rules of the old settings by those of the new; rules of the command line stay.
     pub fn apply(&self, policy: &mut Policy) {
         let Self { flag_rules: flags, flag_directories: directories, before, now } = self;
         replace_rules(&mut policy.rules, flags, &before.loaded.rules, &now.loaded.rules);
@@ -63,7 +63,7 @@ pub struct ReloadOutcome {
 }
 
 impl SettingsReloader {
-    /// From what was read at the start.
+    /// From the settings at the start.
     pub fn new(
         options: &RunOptions,
         cwd: &Path,
@@ -93,7 +93,7 @@ impl SettingsReloader {
         reloader
     }
 
-    /// What to read; nothing, if the folder is gone.
+    /// What to load; `None` if the working directory was deleted.
     fn load_request(&self, lookup: &impl EnvLookup) -> Option<SettingsRequest> {
         let mut request = build_load_request(&self.options, &self.cwd, lookup).ok()?;
         request.only_restricts = self.is_bare || self.options.safe_mode;
@@ -105,8 +105,8 @@ impl SettingsReloader {
         self.load_request(lookup).is_some_and(|request| self.watch.is_stale(&request))
     }
 
-    /// Lets what changed take effect in the session, unless a hook objects. `own` are hooks that no file
-    /// holds. Says what came of it; nothing, if there was nothing new.
+    /// Applies changes to the session, unless a hook blocks them. `own` are hooks that do not come
+    /// from files. Returns messages about the change; empty if nothing changed.
     pub async fn reload_changed(
         &mut self,
         session: &Session,
@@ -207,7 +207,7 @@ fn replace_directories(
     policy.directories.extend(fresh);
 }
 
-/// Hooks know no file of the command line; it is this user's.
+/// The name of a layer in hook input. A file of the command line counts as the user's.
 fn to_change_source(source: SettingsSource) -> ConfigChangeSource {
     match source {
         SettingsSource::User => ConfigChangeSource::User,

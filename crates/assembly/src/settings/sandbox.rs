@@ -29,7 +29,7 @@ impl SettingsLayers {
 
     /// Sets the variables of the settings for tools. The caller removes those that hold keys.
     pub fn export_variables(&self, tool_context: &mut ToolSessionContext) {
-        // How telemetry is sent is no business of a command: it may hold a collector's key.
+        // Commands do not get the telemetry settings, which may contain a collector's key.
         let shown = self.loaded.variables().filter(|(name, _)| !name.starts_with("OTEL_"));
         for (name, value) in shown {
             tool_context.processes.environment.retain(|(known, _)| known != name);

@@ -20,7 +20,7 @@ impl SettingsLayers {
         self.loaded.settings.appearance.output_style.clone().unwrap_or_else(|| "default".to_owned())
     }
 
-    /// The style that clients are told: also one that waits for trust and does not apply.
+    /// The output style reported to clients, even if it waits for trust and is not applied.
     pub fn requested_output_style(&self) -> String {
         let mut items = self.loaded.trust.items.iter().rev();
         let withheld =

@@ -1,4 +1,4 @@
-//! `/btw QUESTION`: answered outside the conversation, of which it is no part.
+//! `/btw QUESTION`: answers a question outside of the conversation.
 
 use super::{SlashCommand, SlashCommandAvailability, SlashCommandParser, SlashCommandSpec};
 use windlass_host::command_error::CommandError;

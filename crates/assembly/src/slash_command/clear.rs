@@ -1,4 +1,4 @@
-//! `/clear`: what was said is forgotten, and another session goes on from here.
+//! `/clear`: starts a new session with an empty conversation.
 
 use super::{SlashCommand, SlashCommandAvailability, SlashCommandParser, SlashCommandSpec};
 

@@ -1,4 +1,4 @@
-//! `/compact [focus]`: history is made shorter now, with a view to what comes next.
+//! `/compact [focus]`: compacts the history now, with an optional focus for the summary.
 
 use super::{SlashCommand, SlashCommandAvailability, SlashCommandParser, SlashCommandSpec};
 

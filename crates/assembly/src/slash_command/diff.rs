@@ -30,7 +30,7 @@ pub enum DiffScope {
     LastTurn,
     /// The turn of the prompt with this number, from 1.
     Turn(usize),
-    /// The call with this id, or the beginning of it; calls that ran beside it are one with it.
+    /// The call with this id or id prefix, together with those of the same batch.
     Call(String),
 }
 

@@ -1,4 +1,5 @@
-//! Prompts that are for us and not for the model: `/name` and perhaps more words. One file each.
+//! Slash commands, `/name` with arguments, which are handled here and not by the model. One file
+//! each.
 //!
 //! A prompt is a command only if its first word is the name of one, with the slash; everything else
 //! goes to the model untouched, also what merely begins with a path.
@@ -38,7 +39,7 @@ pub enum SlashCommand {
     Compact(Option<String>),
     Context,
     Cost,
-    /// Show what was done to files.
+    /// Show the changes of files.
     Diff(DiffArguments),
     /// Go on with the run that was cut off.
     ContinueRun,
@@ -53,7 +54,7 @@ pub enum SlashCommand {
     Why,
     /// Change something; only with a user at a terminal.
     TerminalAction(TerminalAction),
-    /// Show what is in force; the words are found when everything else is.
+    /// Show the current settings; the text is generated later.
     Show {
         section: OverviewSection,
         text: String,
@@ -92,7 +93,7 @@ impl SlashCommand {
     }
 }
 
-/// Who reads prompts and shows what comes of them.
+/// The front end that reads prompts and shows results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrontEnd {
     /// A user at a terminal.
@@ -108,7 +109,7 @@ pub enum SlashCommandAvailability {
     Terminal,
 }
 
-/// A command: its name, and what is made of the words after it.
+/// A command's name, and how its arguments are parsed.
 pub struct SlashCommandSpec {
     /// Without the slash.
     pub name: &'static str,
@@ -121,11 +122,11 @@ pub struct SlashCommandSpec {
 }
 
 enum SlashCommandParser {
-    /// Shows what is in force; takes no words.
+    /// Shows a setting; takes no arguments.
     Show(OverviewSection),
-    /// Shows what is in force, or has something done about it.
+    /// Shows a setting, or performs an action on it.
     ShowOrAct(OverviewSection, fn(&str) -> Result<TerminalAction, CommandError>),
-    /// Always the same; takes no words.
+    /// Takes no arguments.
     NoArguments(fn() -> SlashCommand),
     WithArguments(fn(&str) -> Result<SlashCommand, CommandError>),
 }

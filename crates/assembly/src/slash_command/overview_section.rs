@@ -1,4 +1,4 @@
-//! Commands that show what is in force, and may change it. The text comes from `SessionOverview`.
+//! Commands that show settings, and may change them. The text comes from `SessionOverview`.
 
 use super::{
     SlashCommandAvailability, SlashCommandParser, SlashCommandSpec, TerminalAction, terminal_action,

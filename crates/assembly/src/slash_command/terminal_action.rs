@@ -18,7 +18,7 @@ pub enum TerminalAction {
     Hook(usize, bool),
     /// Something about an MCP server: a list without more, as in `/mcp NAME`.
     McpServer(McpServerAction, String),
-    /// Write a new agent, with this name or one that is asked for.
+    /// Create an agent with this name, or ask for one.
     NewAgent(Option<String>),
     EditAgent(String),
     /// Show the standing instructions that were read.
@@ -29,7 +29,7 @@ pub enum TerminalAction {
     Config(Option<RuleFile>),
     /// Copy the last answer.
     Copy,
-    /// Run `windlass doctor` and show what it says.
+    /// Run `windlass doctor` and show its output.
     Doctor,
     /// Another effort; without a name, a list of them.
     Effort(Option<String>),

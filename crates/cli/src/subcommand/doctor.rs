@@ -53,7 +53,7 @@ struct DoctorReport {
 enum ServerState {
     /// `--offline`.
     NotAsked,
-    /// Without a model or a key there is nobody to ask.
+    /// There is no model or no key, so it cannot be asked.
     CannotBeAsked,
     Answered(ServerCheck),
     /// What failed, and what to do about it.

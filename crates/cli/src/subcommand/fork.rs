@@ -1,4 +1,4 @@
-//! `windlass fork`: goes on twice from one point of a session.
+//! `windlass fork`: copies a session up to a point, to continue it in two ways.
 
 use serde_json::json;
 use windlass_assembly::session::fork_with_files::{ForkArguments, ForkFiles, fork_with_files};

@@ -34,7 +34,7 @@ pub(crate) fn run(
     }
 }
 
-/// Reads cases and writes decisions, one per line. A line that is no case is answered with an error, and
+/// Reads cases and writes decisions, one per line. An invalid line is answered with an error, and
 /// the next one is read.
 fn check_cases() -> Exit {
     let file_system = HostFileSystem::new();
@@ -68,8 +68,8 @@ fn check_cases() -> Exit {
     if is_fine { Exit::SUCCESS } else { Exit::FAILURE }
 }
 
-/// What a session would know of a call before it decides: whether the tool takes the input, and what
-/// lies at the paths it names, as far as that is kept.
+/// Inspects a call like a session does before it decides: whether the tool accepts the input, and
+/// the file system entries at the paths it names.
 fn inspect_call(
     registry: &ToolRegistry,
     policy: &Policy,
@@ -219,7 +219,7 @@ fn explain_call(
             )
         }
     };
-    // A closed output is no error here.
+    // A closed output is not an error.
     let end = if text.ends_with('\n') { "" } else { "\n" };
     let _ = write!(std::io::stdout(), "{text}{end}");
     Ok(Exit::SUCCESS)

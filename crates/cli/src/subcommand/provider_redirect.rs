@@ -58,7 +58,7 @@ pub(super) fn build_scrub_options(config: &Config, lookup: &impl EnvLookup) -> S
             options = options.with_secret(secret);
         }
     }
-    // The longer path first: the project usually lies below the home directory.
+    // The longer path first, because the project is usually below the home directory.
     if let Ok(cwd) = std::env::current_dir() {
         options = options.with_stand_in("cwd", cwd.to_string_lossy());
     }

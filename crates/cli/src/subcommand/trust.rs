@@ -76,7 +76,7 @@ fn resolve_directory(args: &TrustArgs) -> Result<PathBuf, CommandError> {
     let Some(path) = &args.path else { return working_directory() };
     match path.canonicalize() {
         Ok(path) if path.is_dir() => Ok(path),
-        // A directory that is gone can still be removed from the list.
+        // A deleted directory can still be removed from the list.
         Err(_) if args.forget => Ok(working_directory()?.join(path)),
         Ok(_) => Err(CommandError::usage(words::describe_no_directory(&path.display()))),
         Err(error) => Err(CommandError::usage(format!("{}: {error}", path.display()))),

@@ -48,7 +48,7 @@ pub(super) enum FinishedAnthropicBlock {
         call: ToolCall,
         problem: Option<String>,
     },
-    /// A call without a word of arguments: complete, or cut before the first.
+    /// A call without any arguments text: complete, or cut off before the first one.
     BareCall(ToolCall),
 }
 

@@ -1,5 +1,5 @@
-//! The events of this wire as they stand in the stream, borrowed from it. Only what is used is
-//! named; everything else is skipped by the parser.
+//! The events of this wire, borrowed from the stream. Only fields in use are named; the parser
+//! skips all others.
 
 use alloc::borrow::Cow;
 use alloc::vec::Vec;

@@ -153,7 +153,7 @@ const BUDGET_MIN: u64 = 1_024;
 
 fn write_reasoning(body: &mut Vec<u8>, request: &ModelRequest) {
     if request.without_reasoning {
-        // Whatever was wrong with the reasoning must not be asked for again.
+        // The reasoning was rejected, so it must not be requested again.
         return;
     }
     match request.thinking {

@@ -1,5 +1,5 @@
-//! What a complaint in this wire's words demands of the loop. How long to wait and whether a quota
-//! is a daily one stands in the details of the error, not in headers.
+//! Classifies errors of this wire. The retry delay, and whether a quota is daily, are in the
+//! details of the error, not in headers.
 
 use alloc::borrow::Cow;
 use alloc::string::String;

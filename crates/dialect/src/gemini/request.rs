@@ -91,8 +91,8 @@ impl RequestWriter for GeminiRequestWriter {
     }
 }
 
-/// Levels of thinking are a word of newer models, which cannot stop thinking; older ones refuse the
-/// word, but can.
+/// Thinking levels exist only for newer models, which cannot stop thinking; older models reject the
+/// field, but can.
 fn write_thinking(body: &mut Vec<u8>, request: &ModelRequest) {
     if request.without_reasoning {
         return;

@@ -60,7 +60,7 @@ impl EventInterpreter for GeminiStreamReader {
             self.progress.stop =
                 Some(AnswerStop::with_detail(ModelStopReason::Refusal, first_line(&text)));
         }
-        // There is no end marker: the reason and the count are the last things a server says.
+        // There is no end marker: the stop reason and the usage are the last things a server sends.
         if self.progress.stop.is_some() && has_usage {
             out.push(self.progress.finish());
             return Ok(StreamFlow::Finished);

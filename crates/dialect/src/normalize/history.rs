@@ -41,18 +41,18 @@ pub(crate) struct MediaItemRecord {
     pub(crate) decision: MediaDecision,
 }
 
-/// What becomes of an item that is legal by itself.
+/// What happens to a media item that is valid by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MediaDecision {
     Sent,
     /// Newer items took its place.
     Evicted,
-    /// It is too big to be sent with so many others.
+    /// It is too large to be sent with this many others.
     TooBig,
 }
 
 impl NormalizedHistory {
-    /// Forgets what stands at or after a message.
+    /// Forgets everything from this message on.
     pub(crate) fn truncate(&mut self, from: usize) {
         self.ids.truncate(from);
         self.notes.truncate(from);

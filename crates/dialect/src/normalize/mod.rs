@@ -1,5 +1,6 @@
-//! From a transcript to what may be sent: four steps, in this order, each driven by the provider's
-//! [`ProviderRules`]. Levels (in the engine) make a request small, steps make it legal.
+//! Converts a transcript to a request that the provider accepts: four steps, in this order, each
+//! controlled by the provider's [`ProviderRules`]. Levels (in the engine) make a request small,
+//! steps make it valid.
 //!
 //! Every step is a function of the transcript's prefix: what is sent for the first messages does
 //! not depend on the later ones, except where a limit on the whole request forces it. So request

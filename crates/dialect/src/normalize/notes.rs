@@ -44,7 +44,7 @@ impl NormalizationNotes {
         }
     }
 
-    /// Forgets what stands at or after a message.
+    /// Forgets everything from this message on.
     pub(crate) fn truncate(&mut self, from: usize) {
         self.steps.iter_mut().for_each(|notes| notes.retain(|note| note.at < from));
     }

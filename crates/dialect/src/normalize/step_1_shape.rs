@@ -112,7 +112,8 @@ fn order_messages(request: &ModelRequest, from: usize) -> Vec<(usize, &Message)>
     ordered
 }
 
-/// Attachments keep their own order, and never pass what a whole conversation stands on.
+/// Attachments keep their order, and never move before a message on which the whole conversation
+/// depends.
 fn stops_attachments(message: &Message) -> bool {
     message.role == Role::Assistant
         || message.tool_results().next().is_some()
@@ -191,7 +192,7 @@ fn build_answer_side<'a>(
                 UnpairedPart::Call { call, input: wrap_invalid_arguments(call), model }
             }
             ContentBlock::ToolResult(_) | ContentBlock::Media(_) => {
-                let line = "a piece of the user's side inside an answer was left out";
+                let line = "a part of a user message inside an answer was left out";
                 notes.add(NormalizationStep::Shape, at, line);
                 continue;
             }

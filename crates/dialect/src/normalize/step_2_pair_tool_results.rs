@@ -20,7 +20,7 @@ use crate::normalized_conversation::{
 use crate::provider_rules::ProviderRules;
 use crate::request_origins::BlockLocation;
 
-/// A call with its result. Neither can be had without the other.
+/// A call with its result. Neither may be sent without the other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AnsweredCall<'a> {
     id: Cow<'a, str>,
@@ -160,7 +160,7 @@ impl<'a> AnsweredCall<'a> {
         self.model
     }
 
-    /// The result, made up if the transcript has none.
+    /// The result, or a generated one if the transcript has none.
     #[must_use]
     pub fn result(&self) -> &CallResult<'a> {
         &self.result
@@ -220,7 +220,7 @@ pub(crate) struct WireCallIds {
 struct AssignedCallId {
     at: usize,
     id: Arc<str>,
-    /// The counter that was used, and where it stood before.
+    /// The counter that was used, and its previous value.
     counter: Option<(Arc<str>, Option<u64>)>,
 }
 

@@ -1,4 +1,4 @@
-//! Step 3, strip provider blocks: out goes what this provider would refuse.
+//! Step 3, strip provider blocks: removes what this provider would reject.
 //!
 //! Reasoning sealed for another model, reasoning without a seal, blocks of another wire, blocks
 //! that need a switch we do not turn on, one half of a pair of the provider's own tool blocks, and

@@ -156,7 +156,7 @@ fn detect_media_type<'a>(
     if sniffed.is_some() || allowed(rules.media.document_types, item.media_type).is_none() {
         return Err("the provider does not take this type");
     }
-    Err("it is not what it is called")
+    Err("its data does not match its media type")
 }
 
 /// Where the window of kept items begins.

@@ -1,5 +1,5 @@
-//! The chunks of this wire as they stand in the stream, borrowed from it. Fields that imitations
-//! fill in odd ways are read loosely.
+//! The chunks of this wire, borrowed from the stream. Fields that compatible servers fill in
+//! unusual ways are parsed leniently.
 
 use alloc::borrow::Cow;
 use alloc::vec::Vec;

@@ -37,7 +37,7 @@ pub(crate) fn classify_stream_error(error: &ProviderError) -> ModelFailure {
 }
 
 fn classify_provider_error(status: u16, error: &ProviderError) -> FailureKind {
-    // What it is about may stand in the name of the parameter alone.
+    // Sometimes only the name of the parameter tells what the error is about.
     let message_and_param = format!("{} {}", error.message, error.param);
     let by_phrase = classify_by_phrase(PHRASES, &message_and_param);
     match status {
@@ -107,7 +107,7 @@ fn parse_retry_hint(message: &str) -> Option<Millis> {
     parse_duration_text(after)
 }
 
-/// What a request is told that is over the limit per minute all by itself.
+/// Messages for a request that exceeds the limit per minute all by itself.
 const TOO_LARGE_PHRASES: &[FailurePhrase] =
     &[phrase(FailureKind::PromptTooLong, &["request too large"])];
 

@@ -1,4 +1,4 @@
-//! The events of this wire as they stand in the stream, borrowed from it.
+//! The events of this wire, borrowed from the stream.
 
 use alloc::borrow::Cow;
 use alloc::vec::Vec;

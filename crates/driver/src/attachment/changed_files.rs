@@ -1,14 +1,14 @@
-//! What happened behind the model's back, and what the files it works on hold now.
+//! What changed without the model's doing, and the current content of the files it works on.
 
 use std::path::Path;
 
 use windlass_tool::ToolSessionContext;
 
-/// Files read again after a compaction, and how much of them.
+/// Limits on the files read again after a compaction, and on their bytes.
 const FILES_MAX: usize = 5;
 const FILE_BYTES_MAX: usize = 20_000;
 
-/// What changed since the model last saw it: files, and commands in the background that ended.
+/// What changed since the model last saw it: files, and background commands that ended.
 pub(super) fn describe_changed_files(tool_context: &ToolSessionContext) -> Option<String> {
     let ended = tool_context.background.take_end_notices();
     let mut lines: Vec<String> = ended.into_iter().map(|end| end.note).collect();
@@ -22,11 +22,11 @@ pub(super) fn describe_changed_files(tool_context: &ToolSessionContext) -> Optio
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
-/// The files as they are now, the one used last first.
+/// The current content of the files, most recently used first.
 pub(super) fn reread_files(tool_context: &ToolSessionContext, paths: &str) -> Option<String> {
     let mut words = String::new();
     for path in paths.lines().take(FILES_MAX) {
-        // A file that is gone or cannot be shown is not in hand any more.
+        // A file that was deleted or cannot be shown no longer counts as read.
         if let Ok(text) = windlass_tool::reread_file(tool_context, Path::new(path), FILE_BYTES_MAX)
         {
             words.push_str(&format!("\n\n{path}, as it is now:\n{text}"));

@@ -1,4 +1,4 @@
-//! Memories: Markdown notes in a folder, of which those are shown that share words with the prompt.
+//! Memories: Markdown notes in a folder. Those that share words with the prompt are shown.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -6,23 +6,23 @@ use std::path::{Path, PathBuf};
 
 use super::AttachmentFinder;
 
-/// Notes in one folder.
+/// A folder with notes.
 #[derive(Clone, Debug)]
 pub struct MemoryFolder {
     folder: PathBuf,
 }
 
-/// Notes looked at, bytes read of each, and notes shown.
+/// Limits on the notes examined, on the bytes read of each, and on the notes shown.
 const NOTES_MAX: usize = 256;
 const NOTE_BYTES_MAX: u64 = 64 * 1024;
 const SHOWN_MAX: usize = 3;
-/// A note must share this many different words with the prompt.
+/// A note must share at least this many different words with the prompt.
 const SHARED_MIN: usize = 2;
-/// Shorter words are everywhere and say nothing.
+/// Shorter words are too common to show a relation.
 const WORD_CHARS_MIN: usize = 4;
 
 impl MemoryFolder {
-    /// The Markdown files directly in this folder.
+    /// Uses the Markdown files directly in this folder.
     #[must_use]
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         Self { folder: folder.into() }
@@ -40,7 +40,7 @@ impl AttachmentFinder for MemoryFolder {
                 notes.push((shared, path, text));
             }
         }
-        // The best first; among equals by name, so that the same question finds the same notes.
+        // Best first, then by name, so that the same prompt finds the same notes.
         notes.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
         let shown: Vec<String> = notes
             .into_iter()
@@ -52,7 +52,7 @@ impl AttachmentFinder for MemoryFolder {
     }
 }
 
-/// Up to so many Markdown files directly in a folder, by name.
+/// The Markdown files directly in a folder, sorted by name, up to a limit.
 fn list_markdown_files(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut paths: Vec<PathBuf> = entries
@@ -64,14 +64,14 @@ fn list_markdown_files(folder: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// A text file that is not too large to be a note.
+/// Reads a text file, unless it is too large for a note.
 fn read_note(path: &Path) -> Option<String> {
     let metadata = fs::metadata(path).ok()?;
     let is_note = metadata.is_file() && metadata.len() <= NOTE_BYTES_MAX;
     is_note.then(|| fs::read_to_string(path).ok()).flatten()
 }
 
-/// The different words of a text that may say what it is about.
+/// The different words of a text that are long enough to describe its subject.
 pub(super) fn extract_keywords(text: &str) -> BTreeSet<String> {
     text.split(|c: char| !c.is_alphanumeric() && c != '_')
         .filter(|word| word.chars().count() >= WORD_CHARS_MIN)

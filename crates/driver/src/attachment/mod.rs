@@ -1,8 +1,8 @@
-//! What is looked for beside the model call: memories, skills, files that changed, files to read
+//! Looks up attachments while a model call runs: memories, skills, changed files, files to read
 //! again.
 //!
-//! What is found arrives as an event and is slipped in at the next tool boundary; what is not found,
-//! or takes too long, says nothing. A turn never waits for any of it.
+//! A result arrives as an event and is added at the next tool boundary; a lookup that finds nothing
+//! or takes too long reports nothing. A turn never waits for a lookup.
 
 mod changed_files;
 pub mod memory_folder;
@@ -20,9 +20,10 @@ use windlass_vocabulary::AttachmentKind;
 
 use self::path_instructions::PathInstructions;
 
-/// Looks for something that may help with what the user asked.
+/// Finds text that may help with the user's prompt.
 pub trait AttachmentFinder: Debug + Send + Sync {
-    /// Words for the model, or `None`. May block on the file system; given up after some seconds.
+    /// The text for the model, or `None`. May block on the file system; abandoned after some
+    /// seconds.
     fn find(&self, prompt: &str) -> Option<String>;
 }
 
@@ -33,7 +34,7 @@ pub(crate) struct AttachmentSources {
     pub(crate) path_instructions: Arc<PathInstructions>,
 }
 
-/// The longest anything is looked for.
+/// Limit of one lookup.
 const DEADLINE: Duration = Duration::from_secs(5);
 
 impl AttachmentSources {
@@ -42,7 +43,7 @@ impl AttachmentSources {
         kind: AttachmentKind,
         about: String,
     ) -> Option<Event> {
-        // A worker that hangs on a dead disk is left behind; what it finds then is dropped.
+        // A thread that hangs on a dead disk is abandoned, and its result is dropped.
         let found = crate::clock::timeout(
             DEADLINE,
             spawn_blocking(move || self.find_blocking(kind, &about)),
@@ -63,7 +64,7 @@ impl AttachmentSources {
                 self.path_instructions.reset();
                 changed_files::reread_files(&self.tool_context, about)
             }
-            // Given by the user or a hook; it needs no lookup.
+            // Provided by the user or a hook; no lookup is needed.
             AttachmentKind::QueuedInput | AttachmentKind::Hook => None,
         }
     }

@@ -1,7 +1,7 @@
-//! Standing instructions that count for some files alone. They are said once, with the result of the
-//! call that put such a file into the model's hands: later would be too late for the next change.
+//! Instructions that apply to certain files only. They are added once, to the result of the call
+//! that first reads or writes such a file: later would be too late for the next change.
 //!
-//! Which instructions there are is not known here; see [`PathInstructionSource`].
+//! Where instructions come from is up to the [`PathInstructionSource`].
 
 use std::collections::BTreeSet;
 use std::fmt::Debug;
@@ -12,22 +12,20 @@ use std::time::Duration;
 use tokio::task::spawn_blocking;
 use windlass_vocabulary::{ToolOutcome, ToolResultPart};
 
-/// Knows which instructions count for a file.
+/// Finds the instructions that apply to a file.
 pub trait PathInstructionSource: Debug + Send + Sync {
-    /// The instructions for this file. May block on the file system; given up after a second.
+    /// The instructions for this file. May block on the file system; abandoned after a second.
     fn load_instructions(&self, file: &Path) -> Vec<PathInstruction>;
 }
 
-/// One piece of instructions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PathInstruction {
-    /// Where it stands; it is said once for each place.
+    /// Where the instruction comes from; each source is added only once.
     pub path: PathBuf,
-    /// What it says.
     pub text: String,
 }
 
-/// What is near, and what of it was said.
+/// The source of instructions, and which of them the model already has.
 #[derive(Debug, Default)]
 pub(crate) struct PathInstructions {
     source: Option<Arc<dyn PathInstructionSource>>,
@@ -45,20 +43,21 @@ impl PathInstructions {
         Self { source, sent: Mutex::default() }
     }
 
-    /// Adds what was not said yet about the files of an outcome.
+    /// Adds the instructions for the files of an outcome that the model does not have yet.
     pub(crate) async fn append_to_outcome(self: Arc<Self>, outcome: &mut ToolOutcome) {
         if self.source.is_none() || outcome.files.is_empty() {
             return;
         }
         let files = outcome.files.clone();
         let words = spawn_blocking(move || self.render_unsent(&files));
-        // A worker that hangs on a dead disk is left behind; its words are lost with it.
+        // A thread that hangs on a dead disk is abandoned, and its instructions are lost.
         if let Ok(Ok(Some(words))) = crate::clock::timeout(DEADLINE, words).await {
             outcome.content.push(ToolResultPart::Text(words));
         }
     }
 
-    /// What was said is out of sight; say it again when it counts again.
+    /// Called after a compaction: the model no longer has the instructions, so they are added
+    /// again.
     pub(crate) fn reset(&self) {
         *self.sent.lock().unwrap_or_else(PoisonError::into_inner) = SentInstructions::default();
     }
@@ -83,6 +82,6 @@ impl PathInstructions {
     }
 }
 
-/// Bytes of such instructions between two compactions.
+/// Limit on the bytes of instructions between two compactions.
 const BYTES_MAX: usize = 64 * 1024;
 const DEADLINE: Duration = Duration::from_secs(1);

@@ -1,5 +1,5 @@
-//! Skills: folders with a `SKILL.md`, of which name and description are shown when they fit the
-//! prompt. The model reads the file itself when it wants to use one.
+//! Skills: folders with a `SKILL.md`. Name and description are shown when they fit the prompt; the
+//! model reads the file itself when it wants to use the skill.
 
 use std::path::PathBuf;
 
@@ -8,19 +8,19 @@ use windlass_tool::{SkillDefinition, load_skills};
 use super::AttachmentFinder;
 use super::memory_folder::extract_keywords;
 
-/// Folders that hold skills.
+/// Folders that contain skills.
 #[derive(Clone, Debug)]
 pub struct SkillFolders {
     folders: Vec<PathBuf>,
 }
 
-/// Skills shown.
+/// Limit on the skills shown.
 const SHOWN_MAX: usize = 5;
-/// Characters of a description that are shown.
+/// Limit on the characters shown of a description.
 const DESCRIPTION_CHARS_MAX: usize = 500;
 
 impl SkillFolders {
-    /// Skills in these folders; where two have one name, the first folder's is meant.
+    /// Uses the skills in these folders. Of several with the same name, the first folder's is used.
     #[must_use]
     pub fn new(folders: Vec<PathBuf>) -> Self {
         Self { folders }

@@ -1,7 +1,7 @@
-//! Variables that hooks at the start of a session want later commands to have.
+//! Environment variables that session start hooks set for later commands.
 //!
-//! Hooks append shell lines to a file. A shell reads it once, and what that changed is carried over
-//! like what a command exports.
+//! Hooks append shell lines to a file. A shell runs it once, and the variables that changed are
+//! applied like those a command exports.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -22,7 +22,7 @@ pub(super) fn create_env_file(tool_context: &ToolSessionContext) -> Option<PathB
     Some(path)
 }
 
-/// Takes over what the file says, and removes it. An error says why not.
+/// Applies the file and deletes it. An error is the reason why that failed.
 pub(super) async fn import_env_file(
     file: &Path,
     tool_context: &ToolSessionContext,
@@ -40,11 +40,12 @@ async fn read_exported_variables(
     file: &Path,
     tool_context: &ToolSessionContext,
 ) -> Result<Vec<(OsString, OsString)>, String> {
-    // What a sandbox changes by itself is no change of the file's.
+    // Prints the environment twice, because the sandbox changes variables by itself: only the
+    // difference comes from the file.
     let script = "env -0; printf '\\0'; set -a; . \"$0\" >/dev/null 2>&1; exec env -0";
     let processes = &tool_context.processes;
     let errand = OneShotCommand {
-        // Hooks of a project write there, too, and they are held.
+        // A project's hooks write to the file too, and they are confined, so this shell is as well.
         held_by: processes.launcher.clone().map(|launcher| OneShotLauncher {
             launcher,
             scratch_directory: processes.spill_directory.clone(),
@@ -96,7 +97,7 @@ fn parse_variables(bytes: &[u8]) -> Variables {
     bytes.split(|byte| *byte == 0).filter_map(pair).collect()
 }
 
-/// How long reading the file may take.
+/// Limit for running the file.
 const READING_MAX: Duration = Duration::from_secs(5);
-/// Bytes of all variables, twice.
+/// Limit on the bytes of both environments.
 const BYTES_MAX: usize = 512 * 1024;

@@ -1,7 +1,7 @@
-//! Asks models and tools on behalf of hooks, under the rules of the session.
+//! Runs model and tool calls for hooks, under the rules of the session.
 //!
-//! A tool of a server runs because the user configured it, so no question is put; deny rules hold all
-//! the same. What a model costs goes back with the verdict, and through it to the engine's account.
+//! A server's tool runs without a question, because the user configured it; deny rules still apply.
+//! The cost of a model call is reported with the verdict, and through it to the engine.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,7 +23,7 @@ use crate::model::side_model::SessionSideModel;
 pub(crate) struct SessionHookBackend {
     pub(crate) side_model: Arc<SessionSideModel>,
     pub(crate) inspector: Arc<CallInspector>,
-    /// The most one question may cost, where money is limited.
+    /// Limit on the cost of one question, if the session has a budget.
     pub(crate) allowance: Option<MicroUsd>,
 }
 

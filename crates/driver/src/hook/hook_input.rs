@@ -1,4 +1,4 @@
-//! What hooks are told: the JSON every one of them reads.
+//! Builds the JSON input of hooks.
 
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
@@ -16,9 +16,9 @@ use windlass_vocabulary::{
 pub(crate) struct SessionIdentity {
     pub(crate) session: String,
     pub(crate) transcript: Option<PathBuf>,
-    /// The project's root, if it is not where the session works.
+    /// The project's root, if it differs from the working directory.
     pub(crate) project: Option<PathBuf>,
-    /// A nested session: which, of what kind, and where that is written down.
+    /// The nested session: its id, its kind and its transcript.
     pub(crate) agent: Option<AgentIdentity>,
 }
 
@@ -35,7 +35,7 @@ pub(crate) struct HookFacts {
     pub(crate) cwd: PathBuf,
     pub(crate) model: String,
     pub(crate) effort: Option<Effort>,
-    /// The name of the prompt that is being worked on.
+    /// The id of the current prompt.
     pub(crate) prompt: Mutex<String>,
 }
 
@@ -135,7 +135,7 @@ impl HookFacts {
     }
 }
 
-/// The calls that hooks are asked about; none at the end of a run, where all of them are meant.
+/// The calls a hook runs for. Empty at the end of a run, where it means all calls of the run.
 pub(crate) fn list_calls(subject: &HookSubject) -> Vec<ToolCallId> {
     match subject {
         HookSubject::Call(call) | HookSubject::Outcome(call, _) => vec![call.id.clone()],
@@ -156,7 +156,7 @@ pub(crate) fn build_changed_files(files: &[ChangedFile], count: usize) -> Map<St
     }))
 }
 
-/// Something that runs in the background; nothing, if it has ended.
+/// A task running in the background; `None` if it has ended.
 pub(crate) fn render_background_task(task: &BackgroundTask) -> Option<Value> {
     let kind = if task.is_agent { "local_agent" } else { "local_bash" };
     let told = json!({
@@ -167,7 +167,7 @@ pub(crate) fn render_background_task(task: &BackgroundTask) -> Option<Value> {
 
 pub(crate) fn build_question_fields(question: &PermissionQuestion) -> Map<String, Value> {
     let mut fields = build_call_fields(&question.call);
-    // The sheet gives no id here: a question may outlive the call it was about.
+    // The documented input has no id here: a question may outlive the call it was about.
     fields.remove("tool_use_id");
     if !question.suggestions.is_empty() {
         let rules: Vec<Value> = question.suggestions.iter().map(|rule| render_rule(rule)).collect();
@@ -225,7 +225,7 @@ fn join_result_text(content: &[ToolResultPart]) -> String {
     words
 }
 
-/// What a model wrote need not be JSON; then it is passed on as text.
+/// A model's output need not be JSON; then it is passed on as text.
 fn parse_json_or_text(json: &Json) -> Value {
     serde_json::from_str(json.as_str()).unwrap_or_else(|_| json.as_str().into())
 }

@@ -1,4 +1,4 @@
-//! Tells people of every hook that begins and ends.
+//! Sends a notice for every hook that begins and ends.
 
 use windlass_hook::{HookEvent, HookRunResult, HookWatcher};
 use windlass_tool::Secrets;

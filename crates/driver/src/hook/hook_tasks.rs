@@ -1,7 +1,7 @@
-//! Hooks the engine asks for, each moment as a task of its own that reports one end.
+//! Runs the hooks the engine asks for. Each batch is a task of its own and reports once.
 //!
-//! What is waited for is called off when the run ends, with everything it started. A detached
-//! one ends by its own deadline, or with the session.
+//! Hooks the run waits for are cancelled when it ends, with everything they started. A detached
+//! hook ends by its own deadline, or with the session.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -41,7 +41,7 @@ impl HookTasks {
         Self { hooks, events, running: JoinSet::new(), run, idle, snapshots }
     }
 
-    /// Hooks that are asked from now on report there.
+    /// Sends reports of hooks started from now on to this channel.
     pub(crate) fn report_to(&mut self, events: mpsc::Sender<Event>) {
         self.hooks.report_to(&events);
         self.events = events;
@@ -71,7 +71,7 @@ impl HookTasks {
                         Some(recorder) => {
                             let cancelled = run.clone().cancelled_owned();
                             let running = Arc::clone(&recorder).begin_call(None, cancelled).await;
-                            // The directory was looked at after the calls that the hook follows.
+                            // The snapshot after the calls is taken by now.
                             let calls = hook_input::list_calls(&subject);
                             let (files, count) = recorder.list_changes(&calls);
                             pending.add_changed_files(&files, count);
@@ -101,7 +101,7 @@ impl HookTasks {
         }
     }
 
-    /// Those who may answer a question before a person does.
+    /// The hooks that may answer a question before a person does.
     pub(crate) fn select_permission_hooks(
         &self,
         question: &PermissionQuestion,
@@ -117,7 +117,7 @@ impl HookTasks {
         Some(pending)
     }
 
-    /// The hooks to run when the user should look here; `None` when there are none.
+    /// The hooks to run when the session needs the user's attention; `None` when there are none.
     pub(crate) fn select_notification_hooks(
         &self,
         kind: &str,
@@ -129,13 +129,13 @@ impl HookTasks {
         self.hooks.select_hooks(HookEvent::Notification, Some(kind), mode, fields)
     }
 
-    /// Runs something of the hooks' beside everything else.
+    /// Runs hooks in the background.
     pub(crate) fn spawn(&mut self, work: impl Future<Output = ()> + Send + 'static) {
         self.running.spawn(work);
     }
 
-    /// The run is over and no longer waits for its hooks. If no prompt comes for a while, notification
-    /// hooks run.
+    /// The run has ended and no longer waits for its hooks. If no prompt arrives for a while,
+    /// notification hooks run.
     pub(crate) fn finish_run(&mut self, mode: PermissionMode) {
         self.run.cancel();
         self.run = CancellationToken::new();
@@ -161,7 +161,7 @@ impl HookTasks {
         self.idle.cancel();
     }
 
-    /// History was compacted: for hooks a session starts, and what they say goes to the model.
+    /// After a compaction: runs session start hooks, and sends their output to the model.
     fn run_compact_start_hooks(&mut self, mode: PermissionMode) {
         let source = "compact";
         let fields = Map::from_iter([("source".to_owned(), Value::from(source))]);
@@ -177,7 +177,8 @@ impl HookTasks {
         }
     }
 
-    /// Calls off what is waited for; the rest ends by itself or is dropped with the session.
+    /// Cancels the hooks that the run waits for. The others end by themselves, or are dropped with
+    /// the session.
     pub(crate) fn cancel_all(&self) {
         self.run.cancel();
         self.idle.cancel();
@@ -187,13 +188,14 @@ impl HookTasks {
         !self.running.is_empty()
     }
 
-    /// Waits for the end of any; at once if none is under way.
+    /// Waits until any hook ends; returns at once if none is running.
     pub(crate) async fn wait_for_one(&mut self) {
         self.running.join_next().await;
     }
 }
 
-/// Formatters and generators run at these points: what they do is taken back with what they follow.
+/// Formatters and generators run at these points, so their changes are undone together with those
+/// of the call.
 fn may_change_files(point: HookPoint) -> bool {
     match point {
         HookPoint::PostToolUse
@@ -208,7 +210,7 @@ fn may_change_files(point: HookPoint) -> bool {
     }
 }
 
-/// A fault of ours is a fault of the hook: before a tool, never a yes.
+/// A panic of ours counts as a failure of the hook: before a tool, it never allows.
 fn build_panic_report(point: HookPoint, words: &str) -> HookReport {
     let verdict = if point == HookPoint::PreToolUse {
         HookVerdict::Ask(format!("its hooks broke down: {words}"))
@@ -218,5 +220,5 @@ fn build_panic_report(point: HookPoint, words: &str) -> HookReport {
     HookReport { verdict, ..HookReport::default() }
 }
 
-/// After so long without a prompt, notification hooks run.
+/// Notification hooks run after this long without a prompt.
 const IDLE_NOTIFICATION_AFTER: Duration = Duration::from_secs(60);

@@ -1,4 +1,4 @@
-//! Users' hooks in a session: what they are given, and what becomes of their answers.
+//! Users' hooks in a session: their input, and how their answers are applied.
 //!
 //! `hook_tasks` runs them when the engine asks and before the user is asked for permission;
 //! `prompt_intake` at the start of a session and before a prompt is accepted; `hook_input` builds the
@@ -45,13 +45,13 @@ use crate::model::side_model::SessionSideModel;
 use crate::notices::NoticeSender;
 use crate::session_end_reason::SessionEndReason;
 
-/// The hooks of one session, with everything they are told of it.
+/// The hooks of one session, and the data for their input.
 #[derive(Debug)]
 pub(crate) struct SessionHooks {
-    /// Skills bring hooks along when they are loaded.
+    /// Grows when a skill with hooks is loaded.
     set: RwLock<HookSet>,
     skill_hooks: RwLock<HookSet>,
-    /// The others, which nested sessions are given too.
+    /// Without the hooks of skills; nested sessions get these.
     base: SharedHooks,
     ground: HookEnvironment,
     facts: HookFacts,
@@ -60,10 +60,10 @@ pub(crate) struct SessionHooks {
     waker: Arc<SessionWaker>,
 }
 
-/// The hooks of a session that its nested ones are given when they start.
+/// The hooks that nested sessions get when they start.
 pub(crate) type SharedHooks = Arc<RwLock<HookSet>>;
 
-/// Hooks that are meant, about to be asked.
+/// Hooks that match an event and are about to run.
 pub(crate) struct PendingHooks {
     chosen: SelectedHooks,
     occasion: HookInvocation,
@@ -71,7 +71,7 @@ pub(crate) struct PendingHooks {
 }
 
 impl PendingHooks {
-    /// Asks them, and tells people what they should know of it.
+    /// Runs them, and sends notices about them.
     pub(crate) async fn run(mut self) -> CombinedHookResult {
         let observed =
             ObservedHooks::begin(&self.hooks.notice_sender, &self.chosen, &self.occasion);
@@ -89,7 +89,7 @@ impl PendingHooks {
         combined
     }
 
-    /// What the calls changed that they are asked about.
+    /// Adds the files that the calls have changed.
     pub(crate) fn add_changed_files(&mut self, files: &[ChangedFile], count: usize) {
         if let Value::Object(fields) = &mut self.occasion.input {
             fields.extend(hook_input::build_changed_files(files, count));
@@ -102,7 +102,6 @@ impl PendingHooks {
     }
 }
 
-/// What [`SessionHooks`] are made of.
 pub(crate) struct SessionHooksParts {
     pub(crate) base: SharedHooks,
     pub(crate) identity: SessionIdentity,
@@ -154,7 +153,7 @@ impl SessionHooks {
         Arc::new(Self { set, skill_hooks, base, ground, facts, inspector, notice_sender, waker })
     }
 
-    /// What hooks say of themselves is heard there from now on.
+    /// Sends what hooks report about themselves to this channel.
     pub(crate) fn report_to(&self, events: &mpsc::Sender<Event>) {
         self.waker.report_to(events);
     }
@@ -163,8 +162,8 @@ impl SessionHooks {
         self.set.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// More are asked from now on. Says at which points of the loop there are any, and whether at its
-    /// end.
+    /// Adds the hooks of a skill. Returns at which points of the loop there are hooks, and whether
+    /// there are any at its end.
     pub(crate) fn add_skill_hooks(&self, more: HookSet) -> (Hooks, bool) {
         let mut all = self.skill_hooks.write().unwrap_or_else(PoisonError::into_inner);
         *all = all.clone().join(more.clone());
@@ -174,7 +173,7 @@ impl SessionHooks {
         self.find_enabled_points(&set)
     }
 
-    /// Others are asked from now on; those of skills stay. Says what `add` says.
+    /// Replaces all hooks except those of skills. Returns the same as `add_skill_hooks`.
     pub(crate) fn replace_base_hooks(&self, base: HookSet) -> (Hooks, bool) {
         let more = self.skill_hooks.read().unwrap_or_else(PoisonError::into_inner).clone();
         let mut set = self.set.write().unwrap_or_else(PoisonError::into_inner);
@@ -197,7 +196,7 @@ impl SessionHooks {
         self.facts.identity.agent.is_some()
     }
 
-    /// Those that are meant when this happens; `None` when there are none.
+    /// The hooks that match this event; `None` when there are none.
     pub(crate) fn select_hooks(
         self: &Arc<Self>,
         event: HookEvent,
@@ -214,7 +213,7 @@ impl SessionHooks {
         )
     }
 
-    /// Those that are meant by what the engine asks about.
+    /// The hooks that match what the engine asks about.
     fn select_hooks_for_subject(
         self: &Arc<Self>,
         event: HookEvent,
@@ -266,7 +265,7 @@ impl SessionHooks {
         Some(PendingHooks { chosen, occasion, hooks: Arc::clone(self) })
     }
 
-    /// What the engine is told of a joint verdict.
+    /// Converts the combined result to a report for the engine.
     fn build_report(&self, combined: CombinedHookResult, subject: &HookSubject) -> HookReport {
         let mut updated = None;
         if let (HookSubject::Call(call), Some(input)) = (subject, &combined.updated_input) {
@@ -286,13 +285,13 @@ impl SessionHooks {
         }
     }
 
-    /// A new prompt is worked on from now on.
+    /// Generates a new prompt id for hook inputs.
     pub(crate) fn begin_prompt(&self) {
         let mut prompt = self.facts.prompt.lock().unwrap_or_else(PoisonError::into_inner);
         *prompt = generate_uuid();
     }
 
-    /// The longest the end of the session may take because of hooks.
+    /// How long session end hooks may delay the end.
     pub(crate) fn session_end_timeout(&self) -> Duration {
         if self.is_nested() || !self.has(HookEvent::SessionEnd) {
             return Duration::ZERO;
@@ -305,14 +304,14 @@ impl SessionHooks {
         SessionEndReason::ALL.iter().map(limit).max().unwrap_or_default() + SESSION_END_GRACE
     }
 
-    /// The session ends. All hooks share a short time; what is still there then is ended.
+    /// Runs session end hooks. All of them share a short deadline, after which they are killed.
     pub(crate) async fn run_session_end_hooks(self: Arc<Self>, why: SessionEndReason) {
         let fields = Map::from_iter([("reason".to_owned(), Value::from(why.name()))]);
         let mode = PermissionMode::Default;
         let pending = self.select_hooks(HookEvent::SessionEnd, Some(why.name()), mode, fields);
         if let Some(mut pending) = pending.filter(|_| !self.is_nested()) {
             pending.occasion.timeout = Some(HookEvent::SESSION_END_TIMEOUT);
-            // What does not heed the end of its time is dropped, and with it all it started.
+            // Hooks still running at the deadline are dropped, with everything they started.
             let _ = clock::timeout(self.session_end_timeout(), pending.run()).await;
         }
         self.ground.background.close(DETACHED_HOOKS_GRACE).await;
@@ -323,15 +322,15 @@ impl SessionHooks {
     }
 }
 
-/// Does the rule of an `if` speak of the call? One that cannot be read does: a hook too many is the
-/// safe side.
+/// Does the rule of an `if` match the call? An unreadable rule matches: running a hook too often is
+/// the safe side.
 fn may_rule_match(rule: &str, policy: &Policy, call: &ToolCall) -> bool {
     Rule::parse(rule)
         .map_or(true, |rule| rule_matches_call(&rule, policy, call, &HostFileSystem::new()))
 }
 
-/// What the model sees of a value that takes the place of a result: text as it is, a list of text
-/// blocks as their text, anything else as JSON.
+/// Renders a value that replaces a tool result, for the model: text as it is, a list of text blocks
+/// as their text, anything else as JSON.
 fn render_updated_output(value: &Value) -> String {
     let text = |block: &Value| block.get("text").and_then(Value::as_str).map(str::to_owned);
     let list = value.get("content").unwrap_or(value);
@@ -344,8 +343,8 @@ fn render_updated_output(value: &Value) -> String {
     }
 }
 
-/// The engine asks only at points where there are hooks. Whether they may put calls off is not theirs to
-/// say.
+/// The engine asks only at points that have hooks. `can_defer` is not changed: whether a session
+/// may defer calls does not depend on its hooks.
 pub(crate) fn apply_hook_points(settings: &mut Settings, points: Hooks) {
     settings.hooks = Hooks { can_defer: settings.hooks.can_defer, ..points };
 }
@@ -360,19 +359,18 @@ pub(crate) fn find_hook_points(set: &HookSet) -> Hooks {
         post_tool_batch: has(HookPoint::PostToolBatch),
         stop_failure: has(HookPoint::StopFailure),
         pre_compact: has(HookPoint::PreCompact),
-        // A session starts anew, for hooks, when its history was compacted.
+        // After a compaction, session start hooks run too.
         post_compact: has(HookPoint::PostCompact) || set.has_event(HookEvent::SessionStart),
     }
 }
 
-/// Where money is limited, one question of a hook may cost this part of the whole.
+/// With a budget, one question of a hook may cost this fraction of it.
 const ALLOWANCE_DIVISOR: u64 = 100;
-/// How long hooks at the end may take to end when their time is up.
+/// Time for killed hooks to exit at the end of a session.
 const SESSION_END_GRACE: Duration = Duration::from_millis(200);
-/// How long detached hooks may take to end by themselves.
+/// Time for detached hooks to end by themselves.
 const DETACHED_HOOKS_GRACE: Duration = Duration::from_millis(500);
 
-/// An id that no other prompt or file has.
 fn generate_uuid() -> String {
     uuid::Uuid::new_v4().to_string()
 }

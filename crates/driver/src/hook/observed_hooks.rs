@@ -1,4 +1,4 @@
-//! Tells an observer of the hooks of one moment.
+//! Reports a batch of hooks to an observer.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ pub(super) struct ObservedHooks {
 }
 
 impl ObservedHooks {
-    /// They start; `None` if nobody observes the session.
+    /// Reports the start; `None` if the session has no observer.
     pub(super) fn begin(
         notice_sender: &NoticeSender,
         hooks: &SelectedHooks,

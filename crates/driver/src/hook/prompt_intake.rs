@@ -1,9 +1,10 @@
-//! The queue in front of the session: prompts wait here for hooks at the start of a session, and for
-//! hooks that review each prompt.
+//! The queue in front of the session. Prompts wait here for session start hooks, and for hooks that
+//! review each prompt.
 //!
-//! Prompts keep their order. The session listens all the while: an interrupt calls off what waits
-//! here. A start that takes too long holds up the first prompt only for a while; what its hooks say
-//! later goes with the next prompt. A prompt that hooks refuse leaves no trace in the session.
+//! Prompts keep their order. The session continues to process commands meanwhile: an interrupt
+//! cancels what waits here. Slow session start hooks delay the first prompt only up to a limit;
+//! their later output goes with the next prompt. A prompt that hooks reject leaves no trace in the
+//! session.
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -26,25 +27,24 @@ use crate::prompt_submission::{PromptSubmission, SlashCommandCall};
 pub(crate) struct PromptIntake {
     hooks: Arc<SessionHooks>,
     start_hooks: JoinSet<CombinedHookResult>,
-    /// Until then the first prompt waits for the start; `None` once it need not.
+    /// While it runs, the first prompt waits for session start hooks.
     start_timer: Option<RunningTimer>,
     env_file: Option<PathBuf>,
     prompt_hooks: JoinSet<CombinedHookResult>,
     queued: VecDeque<PromptSubmission>,
-    /// What hooks at the start want said before the next prompt.
+    /// Output of session start hooks for the next prompt.
     start_message: Option<String>,
 }
 
 pub(crate) enum IntakeItem {
-    /// Words for the model.
+    /// Text for the model.
     Event(Event),
-    /// A name for the session.
+    /// A title for the session.
     Title(String),
-    /// A prompt.
     Prompt(PromptSubmission),
 }
 
-/// Where the session stands, as far as it matters here.
+/// The part of the session's state that matters here.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RunStatus {
     pub(crate) is_running: bool,
@@ -90,7 +90,7 @@ impl PromptIntake {
         self.start_timer = Some(RunningTimer::new(START_HOOKS_WAIT_MAX));
     }
 
-    /// Takes a prompt. Returns it when no hook looks at it.
+    /// Queues a prompt. Returns it if no hook reviews it.
     pub(crate) fn submit(&mut self, submission: PromptSubmission) -> Option<PromptSubmission> {
         let is_page =
             submission.slash_command.is_some() && self.hooks.has(HookEvent::UserPromptExpansion);
@@ -108,7 +108,8 @@ impl PromptIntake {
         self.queued.len()
     }
 
-    /// What comes through next. Waits for ever when nothing can; dropping the future loses nothing.
+    /// The next items for the session. Never returns while there is nothing to wait for.
+    /// Cancel-safe.
     pub(crate) async fn next(&mut self, status: RunStatus) -> Vec<IntakeItem> {
         loop {
             let is_free = self.start_timer.is_none() && self.prompt_hooks.is_empty();
@@ -147,7 +148,7 @@ impl PromptIntake {
         }
     }
 
-    /// Nothing that waits here comes in any more. Says whether anything did.
+    /// Cancels everything that waits here. Returns whether there was anything.
     pub(crate) fn interrupt(&mut self, status: RunStatus) -> bool {
         let had_any = !self.queued.is_empty();
         self.queued.clear();
@@ -159,7 +160,7 @@ impl PromptIntake {
         had_any
     }
 
-    /// Has hooks look at the next prompt, or lets it in.
+    /// Runs hooks on the next prompt, or lets it through.
     fn review_next(&mut self, mode: PermissionMode) -> Option<Vec<IntakeItem>> {
         let submission = self.queued.front()?;
         let prompt = collect_prompt_text(submission);
@@ -185,7 +186,7 @@ impl PromptIntake {
         }
     }
 
-    /// Those who are asked whether a page may stand for what was typed.
+    /// The hooks that may reject the expansion of a slash command.
     fn select_expansion_hooks(
         &self,
         command: &SlashCommandCall,
@@ -203,7 +204,7 @@ impl PromptIntake {
         self.hooks.select_hooks(HookEvent::UserPromptExpansion, Some(&command.name), mode, fields)
     }
 
-    /// Hooks have looked at the first prompt that waits.
+    /// Handles the verdict of hooks on the first waiting prompt.
     fn finish_review(
         &mut self,
         combined: CombinedHookResult,
@@ -232,7 +233,7 @@ impl PromptIntake {
         }
     }
 
-    /// What hooks at the start want said goes before the first prompt's own words.
+    /// Prepends the output of session start hooks to the first prompt.
     fn prepend_start_message(&mut self, mut submission: PromptSubmission) -> PromptSubmission {
         if let Some(first) = self.start_message.take() {
             submission.content.insert(0, ContentBlock::Text(format!("{first}\n\n")));
@@ -240,7 +241,7 @@ impl PromptIntake {
         submission
     }
 
-    /// A prompt that never came in is over all the same: its sender waits for its end.
+    /// A rejected prompt counts as a finished run, because its sender waits for the end.
     fn report_run_ended(&self, terminal: Terminal, why: String, cost: MicroUsd) {
         let notice_sender = &self.hooks.notice_sender;
         notice_sender.send(Notice::RunStarted);
@@ -266,7 +267,7 @@ impl PromptIntake {
     }
 }
 
-/// Asks one after the other, until one objects.
+/// Runs the hooks one after the other, until one blocks.
 async fn run_in_sequence(all: Vec<PendingHooks>) -> CombinedHookResult {
     let mut combined = CombinedHookResult::default();
     for pending in all {
@@ -304,5 +305,5 @@ fn collect_prompt_text(submission: &PromptSubmission) -> String {
     text
 }
 
-/// How long the first prompt waits for the hooks at the start.
+/// How long the first prompt waits for session start hooks.
 const START_HOOKS_WAIT_MAX: Duration = Duration::from_secs(60);

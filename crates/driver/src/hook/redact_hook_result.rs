@@ -1,8 +1,8 @@
-//! Removes our own keys from what hooks answer, before anything reads it.
+//! Removes our own keys from hook results, before anything reads them.
 //!
-//! Hooks see the environment of the process, and may print a key by accident. What they say reaches
-//! the model, the journal and people by several ways, so it is redacted at the one place all of them
-//! start from.
+//! Hooks see the environment of the process, and may print a key by accident. Their output reaches
+//! the model, the journal and users on several paths, so it is redacted here, where all of them
+//! start.
 
 use std::borrow::Cow;
 
@@ -25,7 +25,7 @@ pub(super) fn redact_hook_result(result: &mut CombinedHookResult, secrets: &Secr
         title,
         first_message,
         spent: _,
-        // A session does not read these two: they belong to questions of MCP servers.
+        // A session does not use these two: they belong to questions of MCP servers.
         elicitation_answer: _,
         results: _,
     } = result;
@@ -54,7 +54,7 @@ pub(super) fn redact_hook_result(result: &mut CombinedHookResult, secrets: &Secr
     }
     for value in values {
         if let Cow::Owned(clean) = secrets.redact(&value.to_string()) {
-            // The replacement has no character that JSON escapes, so this stays JSON.
+            // The replacement has no character that JSON escapes, so this remains valid JSON.
             *value = serde_json::from_str(&clean).unwrap_or(Value::Null);
         }
     }

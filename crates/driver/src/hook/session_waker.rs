@@ -1,4 +1,4 @@
-//! Output of a detached hook: it waits for the next tool boundary, or begins a run.
+//! Delivers output of a detached hook: at the next tool boundary, or as the start of a run.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -7,7 +7,7 @@ use windlass_engine::Event;
 use windlass_hook::HookWaker;
 use windlass_vocabulary::ContentBlock;
 
-/// Tells the session, if it is still there.
+/// Sends to the session, if it is still open.
 #[derive(Debug)]
 pub(crate) struct SessionWaker(Mutex<mpsc::WeakSender<Event>>);
 
@@ -26,7 +26,7 @@ impl HookWaker for SessionWaker {
         let events = self.0.lock().unwrap_or_else(PoisonError::into_inner).upgrade();
         let Some(events) = events else { return };
         let content = vec![ContentBlock::Text(words)];
-        // A session that does not keep up has something better to do.
+        // A session whose queue is full is busy anyway, so the output is dropped.
         let _ = events.try_send(Event::UserSubmitted { content, pinned: false });
     }
 }

@@ -1,7 +1,7 @@
-//! Hooks are told what is new on the lists of things to do, and what is done.
+//! Runs hooks for created and completed items of the task lists.
 //!
-//! A hook that objects undoes the change: the list is as it was before the call, and the model is told
-//! why. What stands on the lists is not looked at otherwise.
+//! If a hook blocks, the change is undone: the list is restored to its state before the call, and
+//! the model gets the reason. The text of items is not interpreted.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use windlass_vocabulary::{HookVerdict, PermissionMode, ToolOutcome};
 use super::SessionHooks;
 
 impl SessionHooks {
-    /// The lists as they are before a call, if hooks want to know what it changes.
+    /// The lists before a call, if any hook needs the difference.
     pub(crate) fn snapshot_task_lists(
         &self,
         tool_context: &ToolSessionContext,
@@ -24,7 +24,8 @@ impl SessionHooks {
         is_watched.then(|| tool_context.model.task_lists())
     }
 
-    /// Tells hooks what the call changed. If one objects, nothing is changed and the call has failed.
+    /// Runs hooks for what the call changed. If one blocks, the change is undone and the call
+    /// fails.
     pub(crate) async fn review_task_lists(
         self: &Arc<Self>,
         before: TaskLists,
@@ -48,7 +49,7 @@ impl SessionHooks {
     }
 }
 
-/// What is new, and what is done that was not, in the words hooks are told it.
+/// The created and completed items, in the names of hook events.
 fn find_task_changes(
     before: &TaskLists,
     after: &TaskLists,

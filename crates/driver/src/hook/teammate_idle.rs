@@ -1,4 +1,4 @@
-//! An agent that was left in the background has nothing more to do: hooks may find it something.
+//! Runs hooks when a background agent has finished: they may give it more work.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use windlass_vocabulary::{HookVerdict, PermissionMode};
 use super::SessionHooks;
 
 impl SessionHooks {
-    /// Says what hooks still want of it; nothing, if it may end.
+    /// The hooks' prompt for the agent; `None` if it may end.
     pub(crate) async fn run_teammate_idle_hooks(
         self: Arc<Self>,
         mode: PermissionMode,

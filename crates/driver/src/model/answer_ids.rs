@@ -1,4 +1,4 @@
-//! What an answer is called in transcripts and frames: as its provider calls it, if that is usable.
+//! The id of an answer in transcripts and frames: the provider's own, if it is usable.
 
 use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
@@ -6,8 +6,8 @@ use std::sync::{Mutex, PoisonError};
 use uuid::Uuid;
 use windlass_vocabulary::AnswerIds;
 
-/// Some gateways call every answer the same. Readers of transcripts count a name once and join what
-/// shares one, so a name that was there before is replaced.
+/// Some gateways give every answer the same id. Readers of transcripts join answers with the same
+/// id, so a repeated one is replaced.
 #[derive(Debug, Default)]
 pub(crate) struct AnswerIdSource {
     used: Mutex<HashSet<String>>,
@@ -36,7 +36,7 @@ impl AnswerIdSource {
 }
 
 const ID_BYTES_MAX: usize = 200;
-/// Names remembered; a provider that repeats one later than that is believed.
+/// Limit on remembered ids; an id that is repeated later than that is not detected.
 const IDS_MAX: usize = 50_000;
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
-//! An answer under way: read, decode, watch the clock.
+//! Reads and decodes an answer, and watches for timeouts.
 //!
-//! The caller pulls pieces and may drop the answer at any moment, which drops the connection with
-//! it. Neighbouring pieces of text that came in one network read are joined, so that a fast stream
-//! costs one event per read and not one per token. The last piece is always `Ended` or `Failed`.
+//! The caller pulls deltas and may drop the stream at any moment, which closes the connection.
+//! Adjacent pieces of text from one network read are joined, so that a fast stream costs one event
+//! per read and not one per token. The last delta is always `Ended` or `Failed`.
 
 use std::time::Duration;
 
@@ -20,13 +20,13 @@ pub(crate) struct AnswerStream {
     pub(crate) decoder: Box<dyn ResponseDecoder + Send>,
     pub(crate) watchdog: StreamWatchdog,
     pub(crate) request_id: Option<String>,
-    /// Pieces stay as the server cut them.
+    /// Keep deltas as the server sent them.
     pub(crate) separate_deltas: bool,
     pub(crate) notice_sender: NoticeSender,
     pub(crate) tail: StreamTail,
 }
 
-/// The last bytes of a stream, enough to see whether an event is half-said.
+/// The last bytes of a stream, enough to tell whether an event is incomplete.
 #[derive(Debug, Default)]
 pub(crate) struct StreamTail([u8; 4]);
 
@@ -65,7 +65,8 @@ impl AnswerStream {
         if let Some(DecodedEvent::Failed(failure)) = out.last_mut() {
             *failure = with_request_id(failure.clone(), self.request_id.as_deref());
         } else if let Some(DecodedEvent::Ended { .. }) = out.last() {
-            // With the end of the body read, the connection is free for the next request.
+            // Once the body has been read to its end, the connection can be reused for the next
+            // request.
             self.drain(DRAIN_FIRST_MAX).await;
         }
         if self.separate_deltas { out } else { join_text_pieces(out) }
@@ -77,7 +78,7 @@ impl AnswerStream {
         let is_life =
             |piece: &DecodedEvent| matches!(piece, DecodedEvent::Ping | DecodedEvent::Raw(_));
         let activity = match out.as_slice() {
-            // A comment or an unknown event: nothing is left half-sent.
+            // A comment or an unknown event: nothing is incomplete.
             [] if self.tail.is_blank_line() => StreamActivity::Ping,
             [] => StreamActivity::Bytes,
             pieces if pieces.iter().all(is_life) => StreamActivity::Ping,
@@ -86,7 +87,7 @@ impl AnswerStream {
         self.watchdog.record_activity(activity);
     }
 
-    /// The connection broke. If the answer was already whole, that does not matter.
+    /// The connection broke. If the answer was already complete, that does not matter.
     fn finish_after_disconnect(&mut self, error: &reqwest::Error, out: &mut Vec<DecodedEvent>) {
         self.decoder.finish(out);
         if let Some(DecodedEvent::Failed(failure)) = out.last_mut() {
@@ -94,7 +95,7 @@ impl AnswerStream {
         }
     }
 
-    /// Lets the end of the answer go by, after it was reported.
+    /// Reads the rest of the body after the end of the answer was reported.
     pub(crate) async fn drain_rest(&mut self) {
         self.drain(DRAIN_MAX).await;
     }
@@ -128,7 +129,7 @@ fn join_text_pieces(pieces: Vec<DecodedEvent>) -> Vec<DecodedEvent> {
     out
 }
 
-/// Adds the provider's name for the request, which people need when they complain.
+/// Adds the provider's request id, which users need for support.
 pub(crate) fn with_request_id(mut failure: ModelFailure, request_id: Option<&str>) -> ModelFailure {
     if failure.request_id.is_none() {
         failure.request_id = request_id.map(str::to_owned);
@@ -136,14 +137,14 @@ pub(crate) fn with_request_id(mut failure: ModelFailure, request_id: Option<&str
     failure
 }
 
-/// A server that keeps us waiting too long.
+/// The failure for a server that exceeded a timeout.
 pub(crate) fn build_timeout_failure(words: String) -> ModelFailure {
     ModelFailure::new(FailureKind::Transport, words)
 }
 
-/// Before the end of an answer is reported: time for the end of its body to arrive.
+/// Before the end of an answer is reported: time for the end of the body to arrive.
 const DRAIN_FIRST_MAX: Duration = Duration::from_millis(2);
-/// After it was reported.
+/// The same after it was reported.
 const DRAIN_MAX: Duration = Duration::from_secs(1);
-/// Bytes read after the end of an answer before the connection is given up.
+/// Limit on the bytes read after the end of an answer, before the connection is closed.
 const DRAIN_BYTES_MAX: usize = 64 * 1024;

@@ -1,9 +1,9 @@
-//! Where a model server is and how it is spoken to, and how long we wait for it.
+//! A model server: its address, its wire, and how long to wait for it.
 //!
-//! The credential is written into request headers and nowhere else: not into logs, errors, `Debug`
-//! output or the environment of children, and it never reaches another origin, because redirects
-//! are not followed and every endpoint has its own. How a secret is found (environment, file, key
-//! chain) is the front end's business.
+//! The credential is written to request headers only: not to logs, errors, `Debug` output or the
+//! environment of child processes. It never reaches another origin, because redirects are not
+//! followed and every endpoint has its own credential. How a secret is found (environment, file,
+//! key ring) is up to the front end.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,28 +13,30 @@ use windlass_dialect::{Credential, ProviderRules, WebSearchDomains, dialect};
 use windlass_tool::Secrets;
 use windlass_vocabulary::WireFormat;
 
-/// A model server. Models of one session may live at different ones.
+/// A model server. The models of one session may use different ones.
 #[derive(Clone)]
 pub struct Endpoint {
-    /// The language it speaks.
+    /// The wire format it uses.
     pub wire: WireFormat,
-    /// Scheme, host, port and the path below which the wire's own paths begin; for example
-    /// `https://models.example.org`.
+    /// Scheme, host, port and base path, for example `https://models.example.org`. The wire appends
+    /// its own paths.
     pub base_url: String,
-    /// What proves who asks.
+    /// The credential for authentication.
     pub credential: Credential,
-    /// Sent with every request, after the wire's own headers; the same name replaces.
+    /// Sent with every request after the wire's own headers; a header of the same name replaces
+    /// those.
     pub headers: Vec<(String, String)>,
-    /// What it accepts, where that is not what the wire's own provider accepts.
+    /// Overrides the provider rules of the wire.
     pub provider_rules: Option<ProviderRules>,
-    /// Where a new credential comes from when the server refuses the one it got.
+    /// Finds a new credential when the server rejects the current one.
     pub renewal: Option<CredentialRenewal>,
-    /// It searches the web for its models. Imitations of a wire mostly do not.
+    /// The server offers web search to its models. Compatible servers of other vendors mostly do
+    /// not.
     pub has_web_search: bool,
 }
 
 impl Endpoint {
-    /// An endpoint that asks for no proof.
+    /// An endpoint without authentication.
     #[must_use]
     pub fn new(wire: WireFormat, base_url: impl Into<String>) -> Self {
         Self {
@@ -48,35 +50,36 @@ impl Endpoint {
         }
     }
 
-    /// With this credential.
+    /// Sets the credential.
     #[must_use]
     pub fn credential(mut self, credential: Credential) -> Self {
         self.credential = credential;
         self
     }
 
-    /// With one more header.
+    /// Adds a header.
     #[must_use]
     pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.headers.push((name.into(), value.into()));
         self
     }
 
-    /// With a search of the web on its side.
+    /// Sets whether the server offers web search.
     #[must_use]
     pub fn with_web_search(mut self, on: bool) -> Self {
         self.has_web_search = on;
         self
     }
 
-    /// Does it search, and has its wire a word for that?
+    /// Can it search, and does its wire support that?
     pub(crate) fn can_search(&self) -> bool {
         let wire = dialect(self.wire);
         self.has_web_search
             && wire.is_some_and(|wire| wire.web_search_tool(&WebSearchDomains::default()).is_some())
     }
 
-    /// Tells the keys it has, and any it gets later, so that they are kept out of what is kept.
+    /// Registers its current and future keys, so that they are redacted from everything that is
+    /// stored.
     pub(crate) fn with_registered_secrets(mut self, secrets: &Secrets) -> Self {
         register_credential(&self.credential, secrets);
         for (_, value) in self.headers.iter().filter(|(name, _)| may_be_secret(name)) {
@@ -93,17 +96,17 @@ impl Endpoint {
         self
     }
 
-    /// With limits of its own: a partner cloud that takes less, a local server that takes
-    /// everything. Its wire is that of the endpoint, whatever the law says.
+    /// Sets its own provider rules, for a partner cloud that accepts less or a local server that
+    /// accepts everything. The wire is always that of the endpoint.
     #[must_use]
     pub fn with_provider_rules(mut self, law: ProviderRules) -> Self {
         self.provider_rules = Some(law);
         self
     }
 
-    /// With a way to a new credential. When the server refuses the one it got, this is called once;
-    /// if it gives a different one, the request is sent again with it, and so are all later ones.
-    /// It may block for up to [`RENEWAL_MAX`].
+    /// Sets how to find a new credential. The function is called once when the server rejects the
+    /// current one; if it returns a different one, that request and all later ones use it. It may
+    /// block for up to [`RENEWAL_MAX`].
     #[must_use]
     pub fn with_renewal(
         mut self,
@@ -121,7 +124,7 @@ fn register_credential(credential: &Credential, secrets: &Secrets) {
     }
 }
 
-/// Is a header of this name one that proves who asks?
+/// May a header of this name contain a credential?
 fn may_be_secret(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     ["auth", "key", "token", "secret", "cookie", "password", "credential"]
@@ -129,7 +132,7 @@ fn may_be_secret(name: &str) -> bool {
         .any(|word| name.contains(word))
 }
 
-/// Headers are shown by name only: one of them may be a secret.
+/// Headers are shown by name only, because their values may be secret.
 impl fmt::Debug for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<&str> = self.headers.iter().map(|(name, _)| name.as_str()).collect();
@@ -145,7 +148,7 @@ impl fmt::Debug for Endpoint {
     }
 }
 
-/// Finds a credential when the old one is no longer good.
+/// Finds a new credential when the current one is rejected.
 #[derive(Clone)]
 pub struct CredentialRenewal(Arc<dyn Fn() -> Option<Credential> + Send + Sync>);
 
@@ -161,23 +164,24 @@ impl fmt::Debug for CredentialRenewal {
     }
 }
 
-/// How long a model server may keep us waiting. Each over-run but the first is a transport
-/// failure, which the engine retries.
+/// How long to wait for a model server. Exceeding any limit but the first is a transport failure,
+/// which the engine retries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ModelTimeouts {
-    /// Without a single byte, until the user is told; and again after twice as long, and so on.
+    /// Time without a single byte until the user is warned. The warning repeats at doubled
+    /// intervals.
     pub quiet: Duration,
-    /// For a connection, TLS included.
+    /// For connecting, TLS included.
     pub connect: Duration,
-    /// For a server on this machine to come up, if nothing listens on its port yet.
+    /// For a server on this machine to start, if nothing listens on its port yet.
     pub local_start: Duration,
-    /// From sending the request to the last header of the reply.
+    /// From sending the request to the last header of the response.
     pub headers: Duration,
     /// Without a single byte of the body.
     pub silence: Duration,
-    /// With bytes but without one whole event: a server that drips.
+    /// With bytes but without one complete event: a server that sends too slowly.
     pub event: Duration,
-    /// With nothing but signs of life.
+    /// With nothing but keep-alive events.
     pub pings: Duration,
 }
 
@@ -195,5 +199,5 @@ impl Default for ModelTimeouts {
     }
 }
 
-/// How long the search for a new credential may take.
+/// Limit for finding a new credential.
 pub const RENEWAL_MAX: Duration = Duration::from_secs(30);

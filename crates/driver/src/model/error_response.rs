@@ -1,6 +1,7 @@
-//! What a reply that is no stream means: a redirect, an error, a page, something compressed.
+//! Classifies responses that are not a stream: a redirect, an error, a web page, compressed
+//! content.
 //!
-//! Reads no more of it than its dialect needs to sort it. What to do about it is the engine's.
+//! Reads only as much as the dialect needs to classify it. The engine decides what to do about it.
 
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use windlass_vocabulary::{FailureKind, ModelFailure};
 
 use crate::clock::{self, timeout};
 
-/// Can the reply be read as a stream?
+/// Can the response be read as a stream?
 pub(crate) fn is_stream(response: &Response, dialect: &dyn Dialect) -> bool {
     let content_type = header(response, "content-type").unwrap_or_default();
     response.status().as_u16() == 200
@@ -24,7 +25,7 @@ pub(crate) async fn read_failure(mut response: Response, dialect: &dyn Dialect) 
         return build_redirect_failure(&response);
     }
     let coding = content_encoding(&response);
-    // What is compressed cannot be read, and a bomb does no harm unopened.
+    // A compressed body is not read: it could not be parsed, and a zip bomb does no harm unopened.
     let body = if coding.is_none() { read_body(&mut response).await } else { Vec::new() };
     let headers = |name: &str| header(&response, name);
     let now = clock::unix_millis() / 1000;
@@ -61,13 +62,13 @@ async fn read_body(response: &mut Response) -> Vec<u8> {
             }
         }
     };
-    // What was read until then is enough to sort the refusal.
+    // What was read so far is enough to classify the error.
     let _ = timeout(REFUSAL_WAIT_MAX, read).await;
     body.truncate(REFUSAL_BYTES_MAX);
     body
 }
 
-/// How the body is packed, if it is.
+/// The content encoding of the body, if any.
 fn content_encoding(response: &Response) -> Option<String> {
     let coding = header(response, "content-encoding")?;
     let is_plain = matches!(coding.trim(), "" | "identity");
@@ -78,9 +79,9 @@ pub(crate) fn header(response: &Response, name: &str) -> Option<String> {
     response.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned)
 }
 
-/// Bytes read of a reply that is no stream.
+/// Limit on the bytes read of such a response.
 const REFUSAL_BYTES_MAX: usize = 64 * 1024;
 /// How long to wait for them.
 const REFUSAL_WAIT_MAX: Duration = Duration::from_secs(10);
-/// Characters shown of an address that the server wrote.
+/// Limit on the characters shown of a redirect's address.
 const LOCATION_CHARS_MAX: usize = 200;

@@ -1,11 +1,9 @@
-//! The HTTP side of a door: one pool of connections per origin, made when the first request to it
-//! goes out.
+//! The HTTP side of an endpoint: one connection pool per origin, created with its first request.
 //!
 //! Redirects are not followed, so a credential never leaves its origin. There are no cookies and no
-//! decompression (a server that compresses unasked is refused by the content check of the caller).
-//! Root certificates are loaded only for `https`: on a plain connection they would cost
-//! milliseconds of start-up for nothing. It does not read bodies and sorts nothing but errors of
-//! the connection itself.
+//! decompression (the caller's content check rejects a server that compresses anyway). Root
+//! certificates are loaded only for `https`: on a plain connection they would cost milliseconds of
+//! start-up time for nothing. It does not read bodies, and classifies only connection errors.
 
 use std::collections::HashMap;
 use std::error::Error;
@@ -36,15 +34,15 @@ pub(crate) struct HttpEndpoint {
     client: Arc<OnceLock<Client>>,
 }
 
-/// What the server gets to see of who asks.
+/// The credential and the identifying headers of requests.
 #[derive(Clone, Debug)]
 struct EndpointAuth {
     credential: Credential,
     headers: HeaderMap,
 }
 
-/// The wait for a server on this machine that is being started, or started again. Used up once, it
-/// is granted again when the server was there.
+/// Waits for a local server that is starting or restarting. The wait is granted once, and again
+/// after the server has responded.
 #[derive(Debug)]
 struct LocalServerStart {
     wait_max: Duration,
@@ -94,7 +92,7 @@ impl HttpEndpoint {
         self.base.as_str()
     }
 
-    /// Sends a body and waits for the headers of the reply. The caller sets the deadline.
+    /// Sends a request and waits for the response headers. The caller sets the deadline.
     pub(crate) async fn post(
         &self,
         path: &str,
@@ -105,10 +103,11 @@ impl HttpEndpoint {
         let url = format!("{}{path}", self.base.as_str().trim_end_matches('/'));
         let request = self.client()?.post(url).headers(self.auth().headers);
         let request = headers.iter().fold(request, |request, (name, value)| {
-            // What the user set for the same name goes as well: such headers are lists.
+            // A header of the same name set by the user is sent as well: these headers are lists.
             request.header(*name, *value)
         });
-        // Who asks, so that a proxy or a rehearsal can tell the requests of a session apart.
+        // Identifies the caller, so that a proxy or a rehearsal server can tell the requests of a
+        // session apart.
         let request = request.header("x-windlass-source", source.name()).body(body);
         let mut clock = RunningClock::start();
         loop {
@@ -128,21 +127,21 @@ impl HttpEndpoint {
         }
     }
 
-    /// What proves who asks, now. `None` where it can never change.
+    /// The current credential; `None` if it can never change.
     pub(crate) fn renewable_credential(&self) -> Option<Credential> {
         self.endpoint.renewal.as_ref().map(|_| self.auth().credential)
     }
 
-    /// This credential was refused. Says whether there is another by now.
+    /// Called when this credential was rejected. Returns whether there is a different one now.
     pub(crate) async fn renew(&self, refused: &Credential, dialect: &dyn Dialect) -> bool {
         if self.auth().credential != *refused {
-            // A request beside this one was quicker.
+            // A concurrent request has already renewed it.
             return true;
         }
         let Some(renewal) = self.endpoint.renewal.clone() else {
             return false;
         };
-        // A key chain or a helper program may take its time, which must not hold up the thread.
+        // A key ring or helper program may block for long.
         let found = timeout(RENEWAL_MAX, spawn_blocking(move || renewal.find_credential())).await;
         let Ok(Ok(Some(credential))) = found else {
             return false;
@@ -193,7 +192,7 @@ fn parse_base_url(text: &str) -> Result<Url, SessionStartError> {
         return Err(refuse("it must end with its path".to_owned()));
     }
     if !url.username().is_empty() || url.password().is_some() {
-        // Not repeated: it holds a secret.
+        // The address is not part of the message, because it contains a secret.
         return Err(SessionStartError::Address {
             url: format!("{}://…@{}", url.scheme(), url.host_str().unwrap_or_default()),
             problem: "put the secret into the credential".to_owned(),
@@ -244,11 +243,12 @@ fn build_misconfigured_failure(words: String) -> ModelFailure {
     ModelFailure::new(FailureKind::Misconfigured, words)
 }
 
-/// An untrusted certificate stays untrusted however often we ask.
+/// Retrying does not help against an untrusted certificate.
 fn has_bad_certificate(error: &reqwest::Error) -> bool {
     error_causes(error).any(|cause| {
         let mut cause = cause;
-        // An I/O error hides what it wraps from the chain of causes, and may wrap another.
+        // An I/O error does not list the error it wraps as its source, and may wrap another I/O
+        // error.
         while let Some(inner) = cause.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
             cause = inner;
         }
@@ -256,7 +256,7 @@ fn has_bad_certificate(error: &reqwest::Error) -> bool {
     })
 }
 
-/// Nothing listens on that port.
+/// Nothing listens on the port.
 fn is_refused(error: &reqwest::Error) -> bool {
     error_causes(error).any(|cause| {
         let cause: Option<&io::Error> = cause.downcast_ref();
@@ -264,8 +264,8 @@ fn is_refused(error: &reqwest::Error) -> bool {
     })
 }
 
-/// The error and its causes, innermost last, without the address: it may name a private host in a
-/// place where only the host's owner should see it, and the front end knows it anyway.
+/// The error and its sources, innermost last, without the address: it may name a private host, and
+/// the error may be shown to others than its owner. The front end knows it anyway.
 fn render_error_chain(error: &reqwest::Error) -> String {
     let mut words: Vec<String> = Vec::new();
     for cause in error_causes(error) {
@@ -284,7 +284,7 @@ fn error_causes<'a>(error: &'a reqwest::Error) -> impl Iterator<Item = &'a (dyn 
     core::iter::successors(error.source(), |&cause| cause.source())
 }
 
-/// Between two looks for a server on this machine.
+/// Interval for polling a local server.
 const LOCAL_START_POLL: Duration = Duration::from_millis(200);
-/// Idle connections kept per host: the main call and a summary beside it.
+/// Idle connections kept per host: one for the conversation and one for a summary.
 const POOL_IDLE_MAX: usize = 4;

@@ -1,8 +1,8 @@
-//! Images are made to fit what the provider takes before they are sent.
+//! Resizes images to the provider's limits before they are sent.
 //!
-//! The transcript keeps the originals. What was made is kept beside the message it was made from, so
-//! that the same message is always sent in the same form and its bytes are written once. An image
-//! that cannot be used goes on as it is: the dialect's normalisation leaves it out and says so.
+//! The transcript keeps the originals. The result is cached with its message, so that a message is
+//! always sent with the same bytes and converted only once. An image that cannot be used is passed
+//! on unchanged: the dialect's normalization removes it with a note.
 
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,7 +16,7 @@ use windlass_vocabulary::{
 
 use crate::notices::NoticeSender;
 
-/// What was sent last: each message with the form it was sent in, and the edge it was made for.
+/// The messages sent last, each with its converted form and the size limit used.
 #[derive(Debug, Default)]
 pub(crate) struct ImageFitter {
     cache: Mutex<FittedMessages>,
@@ -29,8 +29,8 @@ struct FittedMessages {
 }
 
 impl ImageFitter {
-    /// The request as it may be sent. Costs nothing but a comparison for messages sent before, and
-    /// nothing at all but a look for messages without media.
+    /// The request with images that fit. Messages sent before only cost a comparison, and messages
+    /// without media only a check.
     pub(crate) async fn fit_request<'a>(
         &self,
         request: &'a ModelRequest,
@@ -72,7 +72,7 @@ impl ImageFitter {
     }
 }
 
-/// Decoding is work for a thread of its own; a worker that dies leaves the message as it was.
+/// Decodes on a blocking thread; if that panics, the message is left as it was.
 async fn fit_message(
     message: &Arc<Message>,
     limits: ImageLimits,

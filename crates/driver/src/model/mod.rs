@@ -1,4 +1,4 @@
-//! One attempt at a model, over the wire.
+//! One attempt at a model call, over the wire.
 //!
 //! `model_routes` knows which endpoint serves which model; `model_client` encodes and sends;
 //! `answer_stream` reads and decodes, `error_response` reads what is not a stream; `image_fitter` makes

@@ -1,6 +1,6 @@
-//! One attempt: encode, send, and turn every piece of the answer into an event.
+//! One attempt: encodes, sends, and converts every delta of the answer to an event.
 //!
-//! The request goes to the endpoint where its model lives, over that endpoint's wire.
+//! The request goes to the endpoint of its model, over that endpoint's wire.
 
 use std::collections::BTreeSet;
 use std::pin::pin;
@@ -35,12 +35,12 @@ pub(crate) struct ModelClient {
     pub(crate) inspector: Arc<CallInspector>,
     pub(crate) notice_sender: NoticeSender,
     pub(crate) answer_ids: AnswerIdSource,
-    /// Notes already sent: the same history gives the same notes with every request.
+    /// Notes already sent as warnings: the same history produces the same notes with every request.
     pub(crate) warned_notes: Mutex<BTreeSet<String>>,
 }
 
 impl ModelClient {
-    /// Makes the attempt and turns every piece of the answer into an event.
+    /// Makes the attempt, and converts every delta of the answer to an event.
     pub(crate) async fn run_attempt<S, F>(
         &self,
         request: &ModelRequest,
@@ -66,14 +66,14 @@ impl ModelClient {
                     return answer.drain_rest().await;
                 }
                 if is_failed {
-                    // Whatever the connection still carries is not worth keeping it for.
+                    // The rest of the body is not worth reading to reuse the connection.
                     return;
                 }
             }
         }
     }
 
-    /// Sends the request, when the gate is open, and waits until the server begins to answer.
+    /// Sends the request when the gate opens, and waits for the response headers.
     pub(crate) async fn open_stream(
         &self,
         request: &ModelRequest,
@@ -82,8 +82,8 @@ impl ModelClient {
         self.open_stream_with(request, None, gate).await
     }
 
-    /// The same for a question of a tool, perhaps with the provider's own search. Then the answer
-    /// comes with its raw events, where the links are.
+    /// The same for a tool's question, optionally with the provider's search. Raw events are
+    /// included then, because they contain the links.
     pub(crate) async fn open_side_question(
         &self,
         request: &ModelRequest,
@@ -98,7 +98,8 @@ impl ModelClient {
             }
             None => None,
         };
-        // A tool that asks was started when its intent was safe.
+        // The intent of a tool call was on disk before the call started, so there is nothing to
+        // wait for.
         let gate = DurabilityGate::open();
         let mut answer = self.open_stream_with(request, tool.as_deref(), gate).await?;
         if search.is_some() {
@@ -126,7 +127,7 @@ impl ModelClient {
         if let Some(tool) = tool {
             encoded.body = add_search_tool(encoded.body, tool);
         }
-        // The disk had time while the request was made.
+        // Waits only now, so that the disk write runs while the request is built.
         if !gate.wait().await {
             let words = "the journal could not be kept, so nothing was sent";
             return Err(ModelFailure::new(FailureKind::Misconfigured, words));
@@ -139,7 +140,7 @@ impl ModelClient {
         })
     }
 
-    /// Sends the request; a credential that has run out is renewed once.
+    /// Sends the request. An expired credential is renewed once.
     async fn send_with_renewal(
         &self,
         route: &EndpointRoute,
@@ -190,7 +191,7 @@ impl ModelClient {
         })
     }
 
-    /// The head of the reply. A slow server is announced before it is given up.
+    /// Waits for the response headers. The user is warned of a slow server before the timeout.
     async fn receive_reply_head(
         &self,
         route: &EndpointRoute,
@@ -268,7 +269,7 @@ impl ModelClient {
     }
 }
 
-/// The wire of the model has no word for searching.
+/// The wire of the model does not support search.
 const NO_SEARCH_MESSAGE: &str = "its provider does not search the web.";
-/// Notes remembered as sent.
+/// Limit on remembered notes.
 const NOTES_MAX: usize = 1_000;

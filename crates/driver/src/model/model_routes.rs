@@ -1,7 +1,7 @@
-//! Which endpoint serves which model: one route for each endpoint, one HTTP client for each origin.
+//! Maps models to endpoints: one route per endpoint, one HTTP client per origin.
 //!
-//! A model without an endpoint of its own lives at the session's first one. A credential is known
-//! only to the endpoint it was given for. Nothing is opened here.
+//! A model without an endpoint of its own uses the session's first one. A credential is used only
+//! for its own endpoint. No connection is opened here.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -24,13 +24,13 @@ pub(crate) struct EndpointRoute {
     pub(crate) dialect: &'static dyn Dialect,
     pub(crate) http: HttpEndpoint,
     provider_rules: Option<ProviderRules>,
-    /// What was written last, so that a message's bytes are made once.
+    /// Reuses what was encoded for the last request, so that each message is serialized once.
     encode_cache: Mutex<EncodedRequestCache>,
     pub(crate) image_fitter: ImageFitter,
 }
 
 impl ModelRoutes {
-    /// Checks every endpoint. For a model named twice the last one counts.
+    /// Checks every endpoint. Of several for the same model, the last one is used.
     pub(crate) fn new(
         first: &Endpoint,
         others: &[(ModelName, Endpoint)],
@@ -70,7 +70,8 @@ impl EndpointRoute {
         clients: &mut HttpClientPool,
     ) -> Result<Self, SessionStartError> {
         let dialect = dialect(endpoint.wire).ok_or(SessionStartError::Wire(endpoint.wire))?;
-        // Whose blocks may go back is read off the law's wire, so it must be the one that is spoken.
+        // The provider rules' wire decides whose signed blocks may be sent back, so it must be the
+        // one in use.
         let law =
             endpoint.provider_rules.clone().map(|law| ProviderRules { wire: endpoint.wire, ..law });
         let http = HttpEndpoint::new(endpoint, dialect, timeouts, clients)?;
@@ -85,8 +86,8 @@ impl EndpointRoute {
         })
     }
 
-    /// The request in the wire's own words. What a conversation said before is copied, not written
-    /// again; requests beside it have no past.
+    /// Encodes the request for its wire. Earlier messages of a conversation are copied from the
+    /// cache; requests outside of the conversation have none.
     pub(crate) fn encode(&self, request: &ModelRequest) -> EncodedRequest {
         if request.source != RequestSource::Main {
             return self.dialect.encode(request, self.provider_rules());

@@ -1,8 +1,9 @@
-//! Questions of tools to a model, beside the conversation.
+//! Model requests of tools, outside of the conversation.
 //!
-//! One request through the same door as any other, collected instead of streamed, with nothing of
-//! the conversation in it. Asked once: a tool that gets no answer does without, or says so. What it
-//! cost goes back with the answer, and through the tool's outcome to the engine's account.
+//! One request through the same code as any other, collected instead of streamed, without the
+//! conversation's messages. It is not retried: a tool without an answer continues without one, or
+//! reports that. The cost is returned with the answer, and through the tool's outcome to the
+//! engine.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -25,16 +26,16 @@ use crate::clock;
 use crate::observer::Observation;
 use crate::panic_guard::catch_panic;
 
-/// The most an answer may be.
+/// Limit on the length of an answer.
 const OUTPUT_MAX: Tokens = Tokens(4_000);
-/// An answer that could be shorter than this is not asked for.
+/// If the budget allows less than this, the request is not sent.
 const OUTPUT_MIN: Tokens = Tokens(300);
-/// What a provider may read of the pages it finds, for the reservation. It does not let us set it.
+/// Input tokens reserved for the pages of a search, because the provider offers no limit to set.
 const SEARCH_INPUT_TOKENS: Tokens = Tokens(30_000);
-/// Bytes of text for one token, at the least: estimates must not be too low.
+/// A lower bound, because the estimate of tokens must not be too low.
 const TOKEN_BYTES_MIN: u64 = 3;
 
-/// Attempts from here on are no part of a conversation; an engine counts up from one.
+/// Attempts from here on are not part of a conversation; an engine counts up from one.
 const FIRST_SIDE_QUESTION_ATTEMPT: u64 = 1 << 62;
 
 pub(crate) struct SessionSideModel {
@@ -42,7 +43,7 @@ pub(crate) struct SessionSideModel {
     reader: ModelFacts,
     searcher: ModelFacts,
     session_models: Vec<ModelFacts>,
-    /// Others that may be asked for by name.
+    /// Further models that may be requested by name.
     named_models: Arc<[(String, ModelFacts)]>,
     agent: AgentId,
     count: AtomicU64,
@@ -61,7 +62,7 @@ impl SideModel for SessionSideModel {
 }
 
 impl SessionSideModel {
-    /// The model of this name, if it can be asked in this session.
+    /// The model of this name, if the session knows it.
     pub(crate) fn find_model(&self, name: &str) -> Result<&ModelFacts, String> {
         let own = self.session_models.iter().find(|model| model.name.as_str() == name);
         let others = || self.named_models.iter().find(|(known, _)| known == name);
@@ -69,7 +70,7 @@ impl SessionSideModel {
             .ok_or_else(|| format!("it wants {name}, which cannot be asked here"))
     }
 
-    /// Asks this model; without one, the default side model.
+    /// Asks this model, or the default one.
     pub(crate) async fn ask_model(
         &self,
         asked: Option<&ModelFacts>,
@@ -122,7 +123,8 @@ impl SessionSideModel {
         reply
     }
 
-    /// The small model reads; the first one, whose provider is known to search, searches.
+    /// Uses the small model for reading, and the first one for searching, because only its provider
+    /// is known to offer search.
     pub(crate) fn new(
         model: &Arc<ModelClient>,
         settings: &Settings,
@@ -216,12 +218,12 @@ struct SideAnswerBuilder {
 }
 
 impl SideAnswerBuilder {
-    /// Pages do not come without a search, whether the server says how many it were or not.
+    /// If pages were returned there was at least one search, even if the server reports none.
     fn search_count(&self) -> u32 {
         self.searches.max(u32::from(!self.links.is_empty()))
     }
 
-    /// A request that went out is paid for, whether the server says how much it was or not.
+    /// A request that was sent counts as paid for, even if the server reports no usage.
     fn into_answer(
         mut self,
         end: Result<(), String>,
@@ -240,7 +242,7 @@ fn multiply_fee(fee: MicroUsd, count: u32) -> MicroUsd {
     MicroUsd(fee.0.saturating_mul(u64::from(count)))
 }
 
-/// The longest answer that can be paid for; `None` if it would be of no use.
+/// The longest answer the budget allows; `None` if it would be too short to be useful.
 fn compute_affordable_output(
     facts: &ModelFacts,
     allowance: Option<MicroUsd>,

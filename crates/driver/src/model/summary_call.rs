@@ -1,7 +1,7 @@
-//! A text that is not part of the conversation: a summary, or a label for a batch of tools.
+//! Requests text that is not part of the conversation: a summary, or a label for a batch of tools.
 //!
-//! One model call through the same code as any other, collected instead of streamed. Whom to ask
-//! next when it fails, what the text is good for and what to do without it is the engine's to say.
+//! One model call through the same code as any other, collected instead of streamed. The engine
+//! decides on fallbacks, on the use of the text, and what to do without it.
 
 use windlass_dialect::DecodedEvent;
 use windlass_engine::Event;
@@ -11,7 +11,7 @@ use super::ModelClient;
 use crate::panic_guard::catch_panic;
 use crate::session_journal::durability::DurabilityGate;
 
-/// Asks for the text and reports what came of it and what it used.
+/// Sends the request, and reports the text and the usage.
 pub(crate) async fn summarize(
     model: &ModelClient,
     ticket: Ticket,

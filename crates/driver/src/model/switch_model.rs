@@ -1,10 +1,9 @@
-//! Chooses another first model for a session, by name.
+//! Changes the first model of a session, by name.
 
 use windlass_engine::Settings;
 use windlass_vocabulary::{ModelFacts, ModelName};
 
-/// Another model of the session goes first, or one that may be asked for by this name; one that the
-/// session does not know is left alone.
+/// Accepts another model of the session or a named model; ignores unknown names.
 pub(crate) fn switch_model(
     settings: &mut Settings,
     models: &[(String, ModelFacts)],

@@ -1,8 +1,8 @@
-//! Listens for silence in a streaming answer.
+//! Detects silence in a streaming answer.
 //!
-//! Three spans are measured at once: since the last byte, since the last whole event, and since the last
-//! event that was more than a sign of life. Whichever runs out first ends the stream. Before that,
-//! an alarm says aloud that nothing comes. What the end means for the loop is the engine's to say.
+//! Three times are measured: since the last byte, since the last complete event, and since the last
+//! event other than a keep-alive. Whichever exceeds its limit first ends the stream; before that,
+//! the user is warned. The engine decides what the timeout means for the loop.
 
 use std::time::Duration;
 
@@ -19,14 +19,13 @@ pub(crate) struct StreamWatchdog {
     alarm: SilenceAlarm,
 }
 
-/// What came of waiting for a while.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum WatchdogVerdict {
-    /// Wait on.
+    /// Continue to wait.
     Patience,
-    /// Wait on, and say that nothing comes.
+    /// Continue to wait, and show this warning.
     Warn(String),
-    /// Give up, for this reason.
+    /// End the stream, for this reason.
     TimedOut(String),
 }
 
@@ -38,7 +37,7 @@ impl StreamWatchdog {
         Self { timeouts, clock, byte: now, event: now, progress: now, alarm }
     }
 
-    /// How long to wait for bytes before asking [`StreamWatchdog::check`].
+    /// How long to wait for bytes before calling [`StreamWatchdog::check`].
     pub(crate) fn next_wait(&mut self) -> Duration {
         let now = self.clock.read();
         let ends = self.limits().map(|(since, span, _)| since.saturating_add(span));
@@ -46,7 +45,7 @@ impl StreamWatchdog {
         next.saturating_sub(now).min(SLICE_MAX)
     }
 
-    /// Nothing came for as long as that.
+    /// Called when nothing arrived for that time.
     pub(crate) fn check(&mut self) -> WatchdogVerdict {
         let now = self.clock.read();
         let over =
@@ -60,7 +59,7 @@ impl StreamWatchdog {
         }
     }
 
-    /// Since when, how long at most, and what is missing.
+    /// For each limit: when it started, its duration, and what is missing.
     fn limits(&self) -> [(Duration, Duration, &'static str); 3] {
         let ModelTimeouts { silence, event, pings, .. } = self.timeouts;
         [
@@ -70,7 +69,7 @@ impl StreamWatchdog {
         ]
     }
 
-    /// Bytes came; they completed events or not, and said something or not.
+    /// Records that bytes arrived, and whether they completed an event.
     pub(crate) fn record_activity(&mut self, heard: StreamActivity) {
         let now = self.clock.read();
         self.byte = now;
@@ -84,7 +83,7 @@ impl StreamWatchdog {
     }
 }
 
-/// The wait for the head of a reply.
+/// Limits the wait for the response headers.
 #[derive(Debug)]
 pub(crate) struct ReplyWatchdog {
     clock: RunningClock,
@@ -98,13 +97,13 @@ impl ReplyWatchdog {
         Self { clock: RunningClock::start(), limit: timeouts.headers, alarm }
     }
 
-    /// How long to wait before asking [`ReplyWatchdog::check`].
+    /// How long to wait before calling [`ReplyWatchdog::check`].
     pub(crate) fn next_wait(&mut self) -> Duration {
         let now = self.clock.read();
         self.limit.min(self.alarm.due_at()).saturating_sub(now).min(SLICE_MAX)
     }
 
-    /// Nothing came for as long as that.
+    /// Called when nothing arrived for that time.
     pub(crate) fn check(&mut self) -> WatchdogVerdict {
         let now = self.clock.read();
         if now < self.limit {
@@ -115,18 +114,18 @@ impl ReplyWatchdog {
     }
 }
 
-/// What a piece of the stream amounted to.
+/// What was received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StreamActivity {
-    /// Bytes of an unfinished event.
+    /// Part of an event.
     Bytes,
-    /// A sign of life.
+    /// A keep-alive event.
     Ping,
-    /// A piece of the answer.
+    /// A delta of the answer.
     Progress,
 }
 
-/// Says that nothing comes, after a while and then ever more rarely.
+/// Warns of silence, at increasing intervals.
 #[derive(Debug)]
 struct SilenceAlarm {
     since: Duration,
@@ -135,7 +134,7 @@ struct SilenceAlarm {
 
 impl SilenceAlarm {
     fn new(since: Duration, after: Duration) -> Self {
-        // Without a floor a span of zero would ring for ever.
+        // An interval of zero would warn in an endless loop.
         Self { since, after: after.max(Duration::from_millis(1)) }
     }
 
@@ -165,7 +164,7 @@ fn format_seconds(span: Duration) -> String {
 mod tests {
     use super::*;
 
-    /// The clock of a process that was stopped for an hour between two looks.
+    /// Simulates a process that was stopped for an hour between two checks.
     #[tokio::test(start_paused = true)]
     async fn a_stop_is_no_silence_of_the_server() {
         let timeouts = ModelTimeouts::default();

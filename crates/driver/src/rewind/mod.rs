@@ -1,9 +1,10 @@
-//! Taking back what a session did to files, back to a message of it.
+//! Undoes what a session did to files, back to one of its messages.
 //!
-//! Two things are known: what a file held before a tool of ours changed it, wherever it is, and
-//! snapshots of the working directory around every batch of calls, commands included. Where both speak
-//! of a file, the snapshots count. Going back is looked at first and then done; a file that was changed
-//! by others since is left alone unless that is asked for.
+//! There are two sources: the previous content of each file that one of our tools changed, wherever
+//! it is, and snapshots of the working directory around every batch of calls, commands included.
+//! Where both cover a file, the snapshots take precedence. A rewind is planned first and then
+//! executed; a file that other programs changed since is left alone unless the caller says
+//! otherwise.
 
 mod rewind_point;
 mod snapshot_rewind;
@@ -28,44 +29,43 @@ use windlass_workspace::{SnapshotId, WorkspaceError};
 use crate::journal_location::JournalLocation;
 use crate::snapshot::SharedWorkspace;
 
-/// What is not covered, for people.
+/// Shown to users: what a rewind does not cover.
 pub const REWIND_NOT_COVERED: &str = "Ignored folders, files over 16 MiB and what commands did outside the working directory are not taken back.";
 
-/// What going back does to one file.
+/// What a rewind does to one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileRewind {
     /// The file.
     pub path: PathBuf,
-    /// How it stands now.
+    /// Its current state.
     pub file_state: RestoreStatus,
-    /// It was made by us, and goes.
+    /// The session created it, so the rewind removes it.
     pub is_removed: bool,
-    /// Lines that come back.
+    /// Lines the rewind adds.
     pub insertions: usize,
-    /// Lines that go.
+    /// Lines the rewind removes.
     pub deletions: usize,
 }
 
-/// What may be done.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RewindOptions {
-    /// Only look.
+    /// Only return what would change.
     pub dry_run: bool,
-    /// What becomes of files that others changed since.
+    /// How to treat files that other programs changed since.
     pub overwrite: OverwriteChoice,
 }
 
-/// What becomes of files that others changed since. Whatever is overwritten is kept first.
+/// How to treat files that other programs changed since. The overwritten content is kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum OverwriteChoice {
-    /// If there is one, nothing at all is done.
+    /// If there is one, change nothing at all.
     #[default]
     Refuse,
-    /// They stay, and the rest goes back.
+    /// Leave them alone, and restore the others.
     Skip,
-    /// These are overwritten, others stay, and the rest goes back.
+    /// Overwrite these, leave other changed ones alone, and restore the rest.
     Files(Vec<PathBuf>),
-    /// They are overwritten.
+    /// Overwrite all of them.
     All,
 }
 
@@ -79,49 +79,48 @@ impl OverwriteChoice {
     }
 }
 
-/// What goes back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RewindScope {
-    /// What was said.
+    /// The messages.
     pub conversation: bool,
-    /// What our tools did to files.
+    /// The files that tools changed.
     pub files: bool,
 }
 
-/// What came of going back, or would come of it.
+/// The result of a rewind, or what it would be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RewindResult {
-    /// The prompt before which the session is now.
+    /// The prompt to which the session was rewound.
     pub prompt: String,
-    /// The files that went back.
+    /// The files that were restored.
     pub files: Vec<FileRewind>,
 }
 
-/// A session cannot go back.
+/// Why a session cannot be rewound.
 #[derive(Debug, thiserror::Error)]
 pub enum RewindError {
     /// There is no such message or call.
     #[error("there is no message or call {0} in this session")]
     NoMessage(String),
-    /// Nothing of the session is kept.
+    /// No file history is kept for the session.
     #[error("this session is not saved")]
     NotKept,
-    /// Nothing was rewound, or something was done since.
+    /// There was no rewind, or something was done since.
     #[error("there is no rewind to undo: none was done, or files were changed after it")]
     NoRewind,
-    /// What was going on does not end.
+    /// The current run does not end.
     #[error("the current run does not end; try again")]
     StillRunning,
     /// The session is over.
     #[error("the session is over")]
     Closed,
-    /// Other programs changed files since.
+    /// Other programs have changed files since.
     #[error("changed by others since and left alone: {}", join_paths(.0))]
     ChangedByOthers(Vec<PathBuf>),
-    /// The disk, or what is kept on it.
+    /// The journal or the disk failed.
     #[error(transparent)]
     Journal(#[from] JournalError),
-    /// The snapshots of the working directory.
+    /// The snapshots of the working directory cannot be used.
     #[error("{0}")]
     Snapshots(String),
 }
@@ -131,13 +130,13 @@ pub(crate) fn join_paths(paths: &[PathBuf]) -> String {
     paths.join(", ")
 }
 
-/// Takes files back to where they were behind this record, or says what that would change. `end` is
-/// the last record of the session. All of it or nothing is begun; what the disk then refuses may
-/// leave some files back and others not, and doing it again finishes it.
+/// Restores files to their state after this record, or returns what that would change. `end` is the
+/// last record of the session. Conflicts are checked before anything is changed; if the disk fails
+/// later, some files may be restored and others not, and repeating the rewind completes it.
 ///
 /// # Errors
 ///
-/// When others changed files since and may not be overwritten, or the disk says no.
+/// Other programs changed files since and may not be overwritten, or the disk fails.
 pub fn rewind(
     kept: &SnapshotStore,
     workspace: Option<&SharedWorkspace>,
@@ -169,8 +168,8 @@ pub fn rewind(
     Ok(files)
 }
 
-/// Which calls since this moment cannot be taken back, because snapshots around them were given up, for room
-/// or for their age? Blocks.
+/// The calls since this record that cannot be undone, because their snapshots were deleted for
+/// space or age. Blocks.
 #[must_use]
 pub fn list_given_up_calls(
     kept: &SnapshotStore,
@@ -198,12 +197,12 @@ pub fn list_given_up_calls(
     calls
 }
 
-/// Takes back the last rewind of files, or says what that would change.
+/// Undoes the last rewind of files, or returns what that would change.
 ///
 /// # Errors
 ///
-/// When the last thing done to files was no rewind, others changed files since and may not be
-/// overwritten, or the disk says no.
+/// The last change to files was not a rewind, other programs changed files since and may not be
+/// overwritten, or the disk fails.
 pub fn undo_rewind(
     kept: &SnapshotStore,
     workspace: Option<&SharedWorkspace>,
@@ -232,7 +231,7 @@ pub fn undo_rewind(
     Ok(files)
 }
 
-/// The spans of the last rewind, if nothing was done since: one for each directory.
+/// The spans of the last rewind, one per directory, if nothing was done since.
 fn find_last_rewind(kept: &SnapshotStore) -> Vec<SnapshotSpan> {
     let mut group: Vec<SnapshotSpan> = Vec::new();
     for span in kept.spans().into_iter().rev().take_while(|span| span.is_rewind) {
@@ -244,14 +243,14 @@ fn find_last_rewind(kept: &SnapshotStore) -> Vec<SnapshotSpan> {
     group
 }
 
-/// What was planned and could not be done is told as what it is.
+/// Marks files whose planned restore failed.
 fn mark_failed(files: &mut [FileRewind], failed: &[PathBuf]) {
     for file in files.iter_mut().filter(|file| failed.contains(&file.path)) {
         file.file_state = RestoreStatus::NotStored;
     }
 }
 
-/// For each directory that snapshots say something about.
+/// Makes a plan for each directory with snapshots.
 fn plan_by_snapshots<'a>(
     workspace: Option<&'a SharedWorkspace>,
     spans: &[SnapshotSpan],
@@ -263,7 +262,8 @@ fn plan_by_snapshots<'a>(
     Ok(planned)
 }
 
-/// May files that others changed be dealt with as chosen? Those that stay are left out of the list.
+/// Checks files changed by others against the caller's choice. Those that are left alone are
+/// removed from the list.
 fn check_others(
     files: &mut Vec<FileRewind>,
     overwrite: &OverwriteChoice,
@@ -290,7 +290,7 @@ fn describe_file_rewind(kept: &SnapshotStore, planned: &PlannedRestore) -> FileR
     FileRewind { path, file_state: standing, is_removed, insertions, deletions }
 }
 
-/// Keeps what files held, for one session and the sessions nested in it.
+/// Keeps the previous content of files, for one session and its nested sessions.
 #[derive(Debug)]
 pub(crate) struct FileHistory {
     store: SnapshotStore,
@@ -319,18 +319,17 @@ impl FileHistory {
         self.workspace.is_some()
     }
 
-    /// The snapshots of the working directory.
     pub(crate) fn shared_workspace(&self) -> Result<&SharedWorkspace, String> {
         self.workspace.as_ref().ok_or_else(|| "no snapshots of files are taken here".to_owned())
     }
 
-    /// Did this or another session take snapshots of the working directory?
+    /// Has this or another session taken snapshots of the working directory?
     pub(crate) fn has_taken_snapshots(&self) -> bool {
         self.workspace.as_ref().is_some_and(SharedWorkspace::has_store)
     }
 
-    /// Says that this session needs the snapshots of the working directory. Blocks.
-    /// Returns whether another session works there too.
+    /// Registers that this session needs the snapshots of the working directory. Blocks. Returns
+    /// whether another session works there too.
     pub(crate) fn register_snapshots(&self) -> Result<bool, WorkspaceError> {
         let change_log = SnapshotStore::folder_for(&self.journal);
         let mut is_shared = false;
@@ -340,7 +339,7 @@ impl FileHistory {
         Ok(is_shared)
     }
 
-    /// Calls are about to change this directory, which stood as this snapshot says at this time.
+    /// Starts a span of calls that may change this directory, whose state before is this snapshot.
     pub(crate) fn begin_span(
         &self,
         root: &Path,
@@ -351,7 +350,8 @@ impl FileHistory {
         self.store.begin_span(record, root.to_owned(), from.to_string(), false, at)
     }
 
-    /// Takes files back to where they were before this message or call, or looks. Blocks.
+    /// Restores files to their state before this message or call, or returns what that would
+    /// change. Blocks.
     pub(crate) fn rewind(
         &self,
         name: &str,
@@ -360,14 +360,14 @@ impl FileHistory {
         self.rewind_files(&self.find_point(name)?, options)
     }
 
-    /// Where a message or a call is. Blocks.
+    /// The position of a message or call. Blocks.
     pub(crate) fn find_point(&self, name: &str) -> Result<RewindPoint, RewindError> {
         let messages = trace_messages(&self.journal, &self.session, &self.settings)?;
         RewindPoint::find(&messages, &self.store, name)
             .ok_or_else(|| RewindError::NoMessage(name.to_owned()))
     }
 
-    /// Takes files back to where they were at a point, or looks. Blocks.
+    /// Restores files to their state at a point, or returns what that would change. Blocks.
     pub(crate) fn rewind_files(
         &self,
         point: &RewindPoint,
@@ -386,7 +386,7 @@ impl FileBackupStore for FileHistory {
     fn back_up(&self, change: &PendingFileChange<'_>) -> Result<(), String> {
         let PendingFileChange { path, before, after, mode } = *change;
         if path.to_str().is_none() {
-            // It could not be found again; the change itself is no worse for that.
+            // Cannot be resolved again. The change is still recorded as it was found.
             return Ok(());
         }
         let record = self.last_seq.load(Ordering::Relaxed);
@@ -397,7 +397,7 @@ impl FileBackupStore for FileHistory {
             after: Some(after),
             mode,
         }) {
-            // What is over a limit cannot be taken back, and nothing else follows from it.
+            // A file over a limit cannot be undone; that has no other consequence.
             Ok(_) | Err(JournalError::TooLarge { .. }) => Ok(()),
             Err(error) => Err(format!(
                 "What `{}` held could not be kept, so it was not changed: {error}.",
@@ -407,7 +407,7 @@ impl FileBackupStore for FileHistory {
     }
 }
 
-/// Runs work that blocks on the disk on a thread for blocking work.
+/// Runs blocking disk work on a blocking thread.
 pub(crate) async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, RewindError> + Send + 'static,
 ) -> Result<T, RewindError> {

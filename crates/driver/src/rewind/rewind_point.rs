@@ -1,29 +1,29 @@
-//! What a session can go back to: before one of its messages, or before one of its calls.
+//! The points a session can be rewound to: before one of its messages, or before one of its calls.
 
 use windlass_journal::SnapshotStore;
 use windlass_journal::transcript::TracedMessage;
 
-/// A moment of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RewindPoint {
-    /// The last record of the conversation that counts.
+    /// The last record of the conversation that is kept.
     pub conversation: u64,
-    /// What was done to files behind this record is taken back.
+    /// File changes after this record are undone.
     pub files: u64,
-    /// The message, for people.
+    /// The message, for display.
     pub text: String,
 }
 
 impl RewindPoint {
-    /// Before this message.
+    /// The point before this message.
     #[must_use]
     pub fn before_message(message: &TracedMessage) -> Self {
         let before = message.record.saturating_sub(1);
         Self { conversation: before, files: before, text: message.text.clone() }
     }
 
-    /// Before the message of this name in the transcript, or before the call of this id. A call is
-    /// taken back with those that ran beside it, and the conversation with the answer that made it.
+    /// The point before the message with this transcript name, or before the call with this id.
+    /// Calls that ran in the same batch are undone too, and the conversation goes back to before
+    /// the answer that made the call.
     #[must_use]
     pub fn find(messages: &[TracedMessage], kept: &SnapshotStore, name: &str) -> Option<Self> {
         let named = |traced: &&TracedMessage| traced.uuids.iter().any(|own| own == name);
@@ -33,8 +33,8 @@ impl RewindPoint {
         let calling =
             |traced: &TracedMessage| traced.calls.iter().any(|call| call.as_str() == name);
         let place = messages.iter().position(calling)?;
-        // The answer itself arrives in pieces, and a call of it may have begun before the last: all of
-        // them go, back to the message it answers.
+        // An answer arrives in pieces, and a call may have begun before the last one. All pieces
+        // are dropped, back to the message that it answers.
         let conversation = messages.get(place.checked_sub(1)?)?.record;
         let spans = kept.find_spans_after(0).into_iter();
         let span = spans.rev().find(|span| span.calls.iter().any(|call| call == name));

@@ -1,5 +1,5 @@
-//! What snapshots of the working directory say about going back: everything that lies between the one
-//! before the first call behind a record and now, commands included.
+//! Plans a rewind from snapshots: undoes everything between the snapshot before the first call
+//! after a record and now, including changes by commands.
 
 use std::path::PathBuf;
 
@@ -17,13 +17,13 @@ use crate::snapshot::SharedWorkspace;
 use crate::snapshot::change_summary::classify_change;
 use crate::snapshot::span_changes::list_batches;
 
-/// What going back would do to files that snapshots cover.
+/// What a rewind would do to files that snapshots cover.
 pub(super) struct SnapshotPlan {
     pub(super) plan: RestorePlan,
     pub(super) files: Vec<FileRewind>,
 }
 
-/// Plans to go back to before the first of these spans. `None` where there is nothing to go by.
+/// Plans a rewind to before the first of these spans. `None` if there are no snapshots to use.
 pub(super) fn plan_before(
     shared: &SharedWorkspace,
     spans: &[SnapshotSpan],
@@ -32,7 +32,7 @@ pub(super) fn plan_before(
     let Some(target) = own.first().and_then(|span| parse_id(&span.from)) else { return Ok(None) };
     let planned = shared.run(|workspace| {
         if workspace.has_unfinished_restore() {
-            // Killed in the middle of going back: that is completed before anything else.
+            // A process was killed during an earlier restore: complete that first.
             workspace.finish()?;
         }
         let ours = list_batches(workspace, shared, &own)?;
@@ -44,14 +44,14 @@ pub(super) fn plan_before(
     });
     match planned {
         Ok(planned) => Ok(planned),
-        // Space is bounded: what was given up is no longer known, as if it had never been kept.
+        // Space is limited: deleted snapshots count as never taken.
         Err(WorkspaceError::NotKept(_)) => Ok(None),
         Err(error) => Err(snapshot_error(&error)),
     }
 }
 
-/// Goes back as planned, and returns what could not. The way there is a span of its own, so that it can
-/// be taken back too.
+/// Executes the plan, and returns the files that could not be restored. The rewind is recorded as a
+/// span of its own, so that it can be undone too.
 pub(super) fn carry_out(
     shared: &SharedWorkspace,
     kept: &SnapshotStore,
@@ -111,7 +111,6 @@ fn describe_step(workspace: &Workspace, root: &std::path::Path, step: &RestoreSt
     }
 }
 
-/// The files that snapshots say something about.
 pub(super) fn list_paths(planned: &SnapshotPlan) -> Vec<PathBuf> {
     planned.files.iter().map(|file| file.path.clone()).collect()
 }

@@ -1,7 +1,7 @@
-//! What a session can be asked and given while it runs, beside the conversation: its settings, its
-//! background tasks, and endpoints for more models.
+//! Session methods outside of the conversation: settings, background tasks, and endpoints for
+//! further models.
 //!
-//! The handle holds weak references only, so that a session that is over can be dropped.
+//! The handle holds weak references only, so that a closed session can be dropped.
 
 use std::path::Path;
 use std::sync::{Arc, Weak};
@@ -16,7 +16,7 @@ use crate::model::{Endpoint, ModelClient};
 use crate::session_command::SessionCommand;
 use crate::session_settings::SessionSettingsView;
 
-/// The ways to what a session is made of.
+/// Weak references to parts of a session.
 #[derive(Clone, Debug)]
 pub(crate) struct WeakSessionResources {
     model_client: Weak<ModelClient>,
@@ -30,25 +30,25 @@ impl WeakSessionResources {
 }
 
 impl Session {
-    /// The settings of this moment; `None` when the session is over.
+    /// The current settings; `None` when the session is closed.
     pub async fn settings(&self) -> Option<SessionSettingsView> {
         let (reply, answer) = oneshot::channel();
         self.commands.send(SessionCommand::GetSettings(reply)).await.ok()?;
         answer.await.ok().map(|settings| *settings)
     }
 
-    /// Commands and agents in the background, in the order they were started.
+    /// Background commands and agents, in the order they were started.
     #[must_use]
     pub fn background_tasks(&self) -> Vec<BackgroundTask> {
         let tool_context = self.resources.tool_context.upgrade();
         tool_context.map(|it| it.background.list_tasks()).unwrap_or_default()
     }
 
-    /// Stops a background task with everything it started, and waits until it is gone.
+    /// Stops a background task and everything it started, and waits until it has ended.
     ///
     /// # Errors
     ///
-    /// When there is none of this name, or it does not go; in words.
+    /// There is no such task, or it does not end. The error is a message for the user.
     pub async fn stop_background_task(&self, id: &str) -> Result<BackgroundTask, String> {
         let tool_context = self.resources.tool_context.upgrade();
         let tool_context = tool_context.ok_or("The session is over.")?;
@@ -70,7 +70,7 @@ impl Session {
         tool_context.is_some_and(|it| it.background.move_to_background(call))
     }
 
-    /// Waits until the number of ended background tasks differs from `known`; for ever if it never does.
+    /// Waits until the number of ended background tasks differs from `known`. May never return.
     pub async fn wait_for_background_end(&self, known: usize) {
         match self.resources.tool_context.upgrade() {
             Some(tool_context) => {
@@ -85,19 +85,20 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// When it cannot be read as text; in words.
+    /// The file cannot be read as text. The error is a message for the user.
     pub fn mark_file_read(&self, path: &Path) -> Result<(), String> {
         let tool_context = self.resources.tool_context.upgrade();
         let tool_context = tool_context.ok_or("The session is over.")?;
         windlass_tool::reread_file(&tool_context, path, usize::MAX).map(drop)
     }
 
-    /// Asks this model there from now on, as [`SessionBuilder::endpoint_for`](crate::SessionBuilder::endpoint_for)
-    /// does from the start. Nested sessions do not know of it.
+    /// Uses this endpoint for a model from now on, like
+    /// [`SessionBuilder::endpoint_for`](crate::SessionBuilder::endpoint_for). Nested sessions do
+    /// not get it.
     ///
     /// # Errors
     ///
-    /// When the endpoint cannot be used.
+    /// The endpoint cannot be used.
     pub fn add_endpoint(
         &self,
         model: ModelName,

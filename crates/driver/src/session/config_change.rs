@@ -1,5 +1,5 @@
-//! What may change in a session from outside, between its runs: settings files, and with them the
-//! hooks. Who watches files, and what they say, is known elsewhere.
+//! Changes from outside between the runs of a session: settings files and hooks. The caller watches
+//! and reads the files.
 
 use tokio::sync::oneshot;
 use windlass_hook::HookSet;
@@ -9,7 +9,7 @@ use crate::error::SendError;
 use crate::session_command::{ConfigChange, SessionCommand};
 
 impl Session {
-    /// Is a run going on? `false` when the session is over.
+    /// Is a run in progress? `false` when the session is closed.
     pub async fn is_run_active(&self) -> bool {
         let (reply, answer) = oneshot::channel();
         let sent = self.commands.send(SessionCommand::IsRunActive(reply)).await;
@@ -21,12 +21,11 @@ impl Session {
         self.client_questions.warn(words.into());
     }
 
-    /// Runs the `ConfigChange` hooks, which may refuse that the change takes effect. Takes as long as
-    /// the hooks may take.
+    /// Runs the `ConfigChange` hooks, which may block the change. Takes as long as the hooks.
     ///
     /// # Errors
     ///
-    /// With the hook's reason, when one refuses a change that is not the administrator's.
+    /// The hook's reason, if one blocks a change other than the administrator's.
     pub async fn report_config_change(&self, change: ConfigChange) -> Result<(), String> {
         let (reply, answer) = oneshot::channel();
         if self.commands.send(SessionCommand::ReviewConfigChange(change, reply)).await.is_err() {
@@ -40,7 +39,7 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// When the session is closed, or does not keep up.
+    /// The session is closed, or its queue is full.
     pub fn replace_hooks(&self, hooks: HookSet) -> Result<(), SendError> {
         self.send(SessionCommand::ReplaceHooks(hooks))
     }

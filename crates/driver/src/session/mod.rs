@@ -28,8 +28,8 @@ use crate::session_command::{RewindRequest, SessionCommand};
 use crate::session_end_reason::SessionEndReason;
 use crate::session_settings::SettingsChange;
 
-/// The handle of a running session. Clones speak to the same session; when the last one is
-/// dropped, the session closes.
+/// The handle of a running session. Clones refer to the same session; when the last one is dropped,
+/// the session closes.
 #[derive(Clone, Debug)]
 pub struct Session {
     pub(crate) commands: mpsc::Sender<SessionCommand>,
@@ -38,25 +38,25 @@ pub struct Session {
     pub(crate) file_history: Option<Arc<FileHistory>>,
     pub(crate) client_questions: Arc<ClientQuestions>,
     pub(crate) resources: WeakSessionResources,
-    /// How many prompts the session has taken in and not yet used.
+    /// The number of prompts that are submitted but not yet used.
     pub(crate) waiting_prompts: watch::Receiver<usize>,
     pub(crate) spending: ModelSpending,
 }
 
-/// Prompts that a session keeps until it can use them.
+/// Limit on such prompts.
 const WAITING_PROMPTS_MAX: usize = 1_024;
 
-/// What closing takes besides hooks that are given a long time.
+/// How long closing takes, in addition to the limit of slow hooks.
 pub(crate) const CLOSE_GRACE: Duration = Duration::from_secs(1);
 
 impl Session {
-    /// Sends a message. Between runs it starts one; during a run it is kept and delivered at the
-    /// next tool boundary.
+    /// Submits a prompt. Between runs it starts one; during a run it is queued for the next tool
+    /// boundary.
     ///
     /// # Errors
     ///
-    /// When the session is closed, or does not keep up: [`Session::wait_for_room`] says when it does
-    /// again.
+    /// The session is closed, or its queue is full: [`Session::wait_for_room`] returns when there
+    /// is room again.
     pub fn submit(&self, message: impl Into<PromptSubmission>) -> Result<(), SendError> {
         if *self.waiting_prompts.borrow() >= WAITING_PROMPTS_MAX {
             return Err(SendError::Full);
@@ -65,14 +65,14 @@ impl Session {
     }
 
     /// Waits until the session can take another prompt. Returns `false` when it is closed. A caller
-    /// that reads prompts from somewhere stops reading meanwhile, so that none is refused.
+    /// that reads prompts from a source should not read while it waits, so that none is rejected.
     pub async fn wait_for_room(&self) -> bool {
         let mut waiting = self.waiting_prompts.clone();
         let has_room = waiting.wait_for(|count| *count < WAITING_PROMPTS_MAX).await.is_ok();
         has_room && self.commands.reserve().await.is_ok()
     }
 
-    /// What each model used and cost, nested sessions included, since this process took the session up.
+    /// Usage and cost per model, including nested sessions, since this process opened the session.
     #[must_use]
     pub fn spending(&self) -> ModelSpending {
         self.spending.clone()
@@ -83,7 +83,7 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// When the session is closed, or does not keep up.
+    /// The session is closed, or its queue is full.
     pub fn answer(&self, ticket: Ticket, answer: PermissionAnswer) -> Result<(), SendError> {
         if ClientQuestions::is_client_ticket(ticket) {
             self.client_questions.answer(ticket, answer);
@@ -102,31 +102,31 @@ impl Session {
         Arc::clone(&self.client_questions).ask(question)
     }
 
-    /// Ends the current run. Its end arrives as `Notice::RunEnded`.
+    /// Interrupts the current run. Its end arrives as `Notice::RunEnded`.
     ///
     /// # Errors
     ///
-    /// When the session is closed, or does not keep up.
+    /// The session is closed, or its queue is full.
     pub fn interrupt(&self, why: Interrupt) -> Result<(), SendError> {
         self.send(SessionCommand::Interrupt(why))
     }
 
-    /// Ends the pause before the next retry, if there is one: for a user who knows that the network is
+    /// Ends the pause before the next retry, if there is one, for example because the network is
     /// back.
     ///
     /// # Errors
     ///
-    /// When the session is closed, or does not keep up.
+    /// The session is closed, or its queue is full.
     pub fn retry_now(&self) -> Result<(), SendError> {
         self.send(SessionCommand::RetryNow)
     }
 
-    /// Changes the settings from now on, all of these changes as one. The number of models must stay
-    /// as it is while a run is going on.
+    /// Changes the settings; all changes are applied together. The number of models must not change
+    /// during a run.
     ///
     /// # Errors
     ///
-    /// When the session is closed, or does not keep up.
+    /// The session is closed, or its queue is full.
     pub fn configure(
         &self,
         changes: impl IntoIterator<Item = SettingsChange>,
@@ -142,7 +142,7 @@ impl Session {
         sent.is_ok() && answer.await.unwrap_or(false)
     }
 
-    /// Asks hooks what is still to be done by one that has nothing more to do.
+    /// Asks hooks whether an agent that has finished should continue.
     pub(crate) async fn ask_idle_hooks(&self) -> Option<String> {
         let (reply, answer) = oneshot::channel();
         self.commands.send(SessionCommand::AskIdleHooks(reply)).await.ok()?;
@@ -154,7 +154,7 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// When the session is closed, or does not keep up.
+    /// The session is closed, or its queue is full.
     pub fn compact(&self, focus: Option<String>) -> Result<(), SendError> {
         self.send(SessionCommand::Compact(focus))
     }
@@ -164,26 +164,26 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// When the session is closed, or does not keep up.
+    /// The session is closed, or its queue is full.
     pub fn ask_side_question(&self, question: impl Into<String>) -> Result<(), SendError> {
         self.send(SessionCommand::AskSideQuestion(question.into()))
     }
 
-    /// Sets the title of the session, for lists. The model is not asked for one then.
+    /// Sets the title of the session. The model is not asked for one then.
     ///
     /// # Errors
     ///
-    /// When the session is closed, or does not keep up.
+    /// The session is closed, or its queue is full.
     pub fn rename(&self, title: impl Into<String>) -> Result<(), SendError> {
         self.send(SessionCommand::Rename(title.into()))
     }
 
-    /// Writes into the journal which front end does what is sent next, and what that is: short words
-    /// such as `browser` and `answer`. For those who read the journal; nothing follows from it.
+    /// Records in the journal which front end sends the next command, and what it is: short names
+    /// such as `browser` and `answer`. Only for readers of the journal.
     ///
     /// # Errors
     ///
-    /// When the session is closed, or does not keep up.
+    /// The session is closed, or its queue is full.
     pub fn record_act(&self, by: &'static str, act: &'static str) -> Result<(), SendError> {
         self.send(SessionCommand::RecordAct { by, act })
     }
@@ -200,16 +200,15 @@ impl Session {
         let _ = tokio::time::timeout(limit, drained).await;
     }
 
-    /// What fills the context window now, and what was dropped to make room; `None` when the session is
-    /// over.
+    /// What the context window contains now, and what was dropped to make room; `None` when the
+    /// session is closed.
     pub async fn inventory(&self) -> Option<ContextUsage> {
         let (reply, answer) = oneshot::channel();
         self.commands.send(SessionCommand::GetInventory(reply)).await.ok()?;
         answer.await.ok()
     }
 
-    /// The messages that wait for the next tool boundary, the next to be delivered first; `None`
-    /// when the session is over.
+    /// The messages queued for the next tool boundary, in order; `None` when the session is closed.
     pub async fn queued_messages(&self) -> Option<Vec<QueuedMessage>> {
         let (reply, answer) = oneshot::channel();
         self.commands.send(SessionCommand::ListQueued(reply)).await.ok()?;
@@ -217,7 +216,7 @@ impl Session {
     }
 
     /// Changes a queued message, or removes it if `content` is `None`. Returns whether it was still
-    /// queued; by then the change is on record.
+    /// queued; the change is then recorded in the journal.
     pub async fn change_queued_message(
         &self,
         queued: QueuedMessage,
@@ -234,8 +233,8 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// When no history is kept, there is no such message, other programs changed files since and may not
-    /// be overwritten, or the disk fails.
+    /// No file history is kept, there is no such message, other programs changed files since and
+    /// may not be overwritten, or the disk fails.
     pub async fn rewind_files(
         &self,
         message: impl Into<String>,
@@ -252,7 +251,8 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// As [`Session::rewind_files`]; and when the session is over, or the current run does not end.
+    /// As for [`Session::rewind_files`]; also if the session is closed, or the current run does not
+    /// end.
     pub async fn rewind(
         &self,
         message: impl Into<String>,
@@ -278,14 +278,14 @@ impl Session {
         answer.await.unwrap_or(Err(RewindError::Closed))
     }
 
-    /// Interrupts the current run, waits until every process of every tool is gone, and closes the
-    /// session. Returns within [`CLOSE_MAX`](crate::CLOSE_MAX), unless a hook at the end is
-    /// configured to take longer. May be called again.
+    /// Interrupts the current run, waits until all processes of tools have ended, and closes the
+    /// session. Returns within [`CLOSE_MAX`](crate::CLOSE_MAX), unless a session end hook has a
+    /// longer limit. May be called more than once.
     pub async fn close(&self) {
         self.close_with_reason(SessionEndReason::Other).await;
     }
 
-    /// The same, with a reason for the hooks.
+    /// The same, with a reason for session end hooks.
     pub async fn close_with_reason(&self, why: SessionEndReason) {
         let mut closed = self.closed.clone();
         let done = async {
@@ -293,16 +293,15 @@ impl Session {
             let _ = self.commands.send(SessionCommand::Close(why)).await;
             let _ = closed.wait_for(|is_closed| *is_closed).await;
         };
-        // A session that does not end by then is past helping; its tasks die with the runtime.
+        // If the session does not end in time, its tasks are ended with the runtime.
         let _ = tokio::time::timeout(self.close_max, done).await;
     }
 
-    /// Do both speak to the same session?
+    /// Are both handles of the same session?
     pub(crate) fn is_same_session(&self, other: &Self) -> bool {
         self.commands.same_channel(&other.commands)
     }
 
-    /// Is the session over?
     #[must_use]
     pub fn is_closed(&self) -> bool {
         *self.closed.borrow()

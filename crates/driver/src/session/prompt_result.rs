@@ -1,5 +1,5 @@
-//! One prompt and its result, for callers that need nothing else: the run is read to its end, questions
-//! go to a function, and the last message of the model is the answer.
+//! Sends one prompt and returns its result, for simple callers: reads the run to its end, answers
+//! questions with a function, and returns the model's last message.
 
 use windlass_vocabulary::notice::RunEnding;
 use windlass_vocabulary::{Notice, PermissionAnswer, PermissionQuestion, Role};
@@ -9,10 +9,10 @@ use crate::error::SendError;
 use crate::notices::Notices;
 use crate::prompt_submission::PromptSubmission;
 
-/// What came of a prompt.
+/// The result of a prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PromptResult {
-    /// The text of the last message of the model.
+    /// The text of the model's last message.
     pub text: String,
     /// How the run ended, and what it cost.
     pub ending: RunEnding,
@@ -25,7 +25,7 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// When the session is closed, or does not keep up.
+    /// The session is closed, or its queue is full.
     pub async fn prompt(
         &self,
         message: impl Into<PromptSubmission>,

@@ -1,4 +1,4 @@
-//! From the pieces of a session to one that only has to be set going.
+//! Assembles a session from its parts, ready to start.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, RwLock};
@@ -144,7 +144,7 @@ impl SessionBuilder {
         })
     }
 
-    /// What is told on this channel is also observed, if there is an observer.
+    /// Opens the notice channel; notices also go to the observer, if there is one.
     fn open_notices(&self, secrets: &Secrets) -> (NoticeSender, Notices) {
         let (notice_sender, notices) = notices::channel(self.model.separate_deltas);
         (notice_sender.with_watch(self.build_watch(secrets)), notices)
@@ -170,7 +170,7 @@ impl SessionBuilder {
         Some(Arc::new(SessionWatch { observer, session }))
     }
 
-    /// Lets every endpoint say what its keys are, so that they are taken out of everything.
+    /// Registers the keys of all endpoints, so that they are redacted everywhere.
     fn register_secrets(&mut self) -> Secrets {
         let secrets =
             self.tools.tool_context.as_ref().map(|it| it.secrets.clone()).unwrap_or_default();
@@ -216,11 +216,11 @@ impl SessionBuilder {
         };
         tool_context.secrets = secrets;
         set_effort_variable(&mut tool_context, self.settings.reasoning.effort);
-        // The model must be told the name under which it can really read things back.
+        // The model must get the path under which it can read spilled results.
         let spill = tool_context.processes.spill_directory.to_string_lossy();
         self.settings.context.spill_directory = Arc::from(spill.as_ref());
         let file_history = match journal {
-            // A nested session's files are its parent's to take back.
+            // Files of a nested session are undone by its parent.
             Some(location)
                 if tool_context.files.backup.is_none() && !self.settings.agent.is_subagent =>
             {
@@ -256,7 +256,8 @@ impl SessionBuilder {
         Ok(AssembledToolContext { tool_context: Arc::new(tool_context), scratch, file_history })
     }
 
-    /// What nested sessions do lies between the snapshots around the call that started them.
+    /// Only the first session takes snapshots: those around the call that starts a nested session
+    /// cover its changes.
     fn start_snapshots(
         &self,
         file_history: Option<&Arc<FileHistory>>,
@@ -281,7 +282,7 @@ impl SessionBuilder {
         }
     }
 
-    /// Offers nested sessions, made of everything this one has.
+    /// Adds the `Agent` tool, which starts nested sessions with this session's parts.
     fn insert_agent_tool(
         &mut self,
         subagents: SubagentConfig,
@@ -291,7 +292,7 @@ impl SessionBuilder {
     ) {
         let parent = ParentSession {
             settings: self.settings.clone(),
-            // Raw events of the parent's models are told; those of nested sessions are not.
+            // Raw events are streamed for the parent only, not for nested sessions.
             model: ModelAccess { raw_events: false, ..self.model.clone() },
             registry: self.tools.registry.clone(),
             tool_context: Arc::clone(tool_context),
@@ -320,7 +321,7 @@ impl SessionBuilder {
         }
     }
 
-    /// The engine asks only at points where there are hooks, and hooks are told who we are.
+    /// The engine asks only at points that have hooks; hook inputs get the session's identity.
     fn apply_hooks_to_settings(&mut self) {
         let is_nested = self.settings.agent.is_subagent;
         if !self.hooks.set.is_empty() {
@@ -339,8 +340,8 @@ impl SessionBuilder {
         }
     }
 
-    /// An endpoint for a model that is never asked is a slip of the pen, and the model that was
-    /// meant would be asked elsewhere.
+    /// An endpoint for a model that is never used is probably a typing error, and the intended
+    /// model would be called elsewhere. So it is an error.
     fn check_models(&self) -> Result<(), SessionStartError> {
         let Settings { model, fallbacks, small_model, .. } = &self.settings;
         let is_known = |name: &ModelName| {
@@ -356,16 +357,16 @@ impl SessionBuilder {
 
 struct AssembledToolContext {
     tool_context: Arc<ToolSessionContext>,
-    /// A directory to remove when the session is over.
+    /// A directory to remove when the session ends.
     scratch: Option<PathBuf>,
     file_history: Option<Arc<FileHistory>>,
 }
 
-/// A session that only has to be set going.
+/// A session that is ready to start.
 pub(crate) struct AssembledSession {
     pub(crate) session_loop: SessionLoop,
     pub(crate) notice_sender: NoticeSender,
-    /// A directory to remove when the session is over.
+    /// A directory to remove when the session ends.
     pub(crate) scratch: Option<PathBuf>,
     pub(crate) commands: mpsc::Sender<SessionCommand>,
     pub(crate) notices: Notices,
@@ -376,7 +377,7 @@ pub(crate) struct AssembledSession {
     pub(crate) client_questions: Arc<ClientQuestions>,
 }
 
-/// What agents of an earlier process left is removed beside the session, if nothing in it would be lost.
+/// Removes worktrees left by an earlier process in the background, if no work would be lost.
 fn spawn_worktree_clean_up(
     performer: &mut EffectPerformer,
     leftovers: Option<Vec<PathBuf>>,
@@ -388,7 +389,7 @@ fn spawn_worktree_clean_up(
     }
 }
 
-/// The settings, with less to spend: what the conversation went back from was paid for all the same.
+/// Reduces the budget by what was spent on messages that were rewound.
 fn reduce_budget(settings: Arc<Settings>, spent: MicroUsd) -> Arc<Settings> {
     match settings.budget.budget_max {
         Some(limit) if spent > MicroUsd(0) => {
@@ -400,7 +401,7 @@ fn reduce_budget(settings: Arc<Settings>, spent: MicroUsd) -> Arc<Settings> {
     }
 }
 
-/// Tells commands and hooks the effort that is asked for, as other agents do.
+/// Sets an environment variable with the effort for commands and hooks, as other agents do.
 fn set_effort_variable(tool_context: &mut ToolSessionContext, effort: Option<Effort>) {
     let environment = &mut tool_context.processes.environment;
     environment.retain(|(name, _)| name != EFFORT_VARIABLE);
@@ -409,8 +410,9 @@ fn set_effort_variable(tool_context: &mut ToolSessionContext, effort: Option<Eff
 
 const EFFORT_VARIABLE: &str = "CLAUDE_EFFORT";
 
-/// Surroundings in the current directory, and the scratch directory to remove at the end. Beside a
-/// journal nothing is removed: a session that is continued must find what it was told it can read.
+/// The default tool context in the current directory, and the scratch directory to remove at the
+/// end. With a journal nothing is removed: a resumed session must find the files the model was told
+/// about.
 fn build_default_tool_context(
     journal: Option<&Path>,
 ) -> Result<(ToolSessionContext, Option<PathBuf>), SessionStartError> {

@@ -1,6 +1,6 @@
-//! Everything a session is made of, piece by piece, until it is started.
+//! Collects the parts of a session, and starts it.
 //!
-//! Only gathers; how the pieces are put together is in `assemble`.
+//! Only stores them; `assemble` puts them together.
 
 mod assemble;
 mod session_parts;
@@ -39,8 +39,8 @@ pub(crate) use assemble::AssembledSession;
 use session_parts::{BuilderTools, ContextSources, HookSetup, SessionRecord};
 pub(crate) use session_parts::{ModelAccess, SessionNesting};
 
-/// Collects what a session is made of, and starts it. Everything but the settings and the endpoint has
-/// a default; the quick start is at the head of this crate.
+/// Configures and starts a session. Everything except the settings and the endpoint has a default;
+/// see the quick start of this crate.
 #[derive(Debug)]
 pub struct SessionBuilder {
     settings: Settings,
@@ -53,7 +53,7 @@ pub struct SessionBuilder {
 }
 
 impl SessionBuilder {
-    /// A session with these settings at this endpoint, without tools and without a journal.
+    /// A session without tools and journal.
     #[must_use]
     pub fn new(settings: Settings, endpoint: Endpoint) -> Self {
         Self {
@@ -67,13 +67,13 @@ impl SessionBuilder {
         }
     }
 
-    /// The settings the session will start with.
+    /// The initial settings.
     #[must_use]
     pub fn settings(&self) -> SessionSettingsView {
         SessionSettingsView::from(&self.settings)
     }
 
-    /// The policy the session will start with, to be changed.
+    /// The initial policy, to be changed.
     pub fn policy_mut(&mut self) -> &mut Policy {
         &mut self.settings.policy
     }
@@ -83,23 +83,23 @@ impl SessionBuilder {
         self.settings.prompt.system_prompt = prompt.into();
     }
 
-    /// Whether hooks may defer a call. Only where the session can be continued by a later process,
+    /// Whether hooks may defer a call. Only useful if a later process can continue the session,
     /// because a deferred call ends the run.
     pub fn set_deferrable_calls(&mut self, on: bool) {
         self.settings.hooks.can_defer = on;
     }
 
-    /// Keeps what [`Session::ask_side_question`] needs, which costs memory.
+    /// Keeps the data that [`Session::ask_side_question`] needs, which costs memory.
     pub fn enable_side_questions(&mut self) {
         self.settings.after.questions = true;
     }
 
-    /// Asks the model after each run what the user may want to say next.
+    /// Asks the model after each run for a suggestion of the next prompt.
     pub fn enable_prompt_suggestions(&mut self) {
         self.settings.after.suggestion = true;
     }
 
-    /// Changes the tools, and what the model is told of them.
+    /// Changes the tools, and their descriptions for the model.
     #[must_use]
     pub fn change_registry(self, change: impl FnOnce(&mut ToolRegistry)) -> Self {
         let mut registry = self.tools.registry.clone();
@@ -115,24 +115,24 @@ impl SessionBuilder {
         self
     }
 
-    /// Asks this model there, over that endpoint's wire, with that endpoint's credential; all
-    /// others live where the session was built. So a fallback or the small model may be another
-    /// provider's, and a conversation changes its wire where the model changes.
+    /// Uses this endpoint for a model, with its wire and credential; all other models use the
+    /// session's endpoint. So a fallback or the small model may be another provider's, and the
+    /// conversation changes its wire when the model changes.
     #[must_use]
     pub fn endpoint_for(mut self, model: ModelName, endpoint: Endpoint) -> Self {
         self.model.endpoints.push((model, endpoint));
         self
     }
 
-    /// Models that agents and single prompts may ask for, each by a name people have for it; they live
-    /// where the session was built. Without this only the session's own can be asked for.
+    /// Models that agents and prompts may request by name; they use the session's endpoint. Without
+    /// this, only the session's own models can be requested.
     #[must_use]
     pub fn named_models(mut self, models: impl IntoIterator<Item = (String, ModelFacts)>) -> Self {
         self.model.named_models = models.into_iter().collect();
         self
     }
 
-    /// With these tools. What the model is told of them replaces `Settings::tools`.
+    /// Sets the tools. Their descriptions replace `Settings::tools`.
     #[must_use]
     pub fn registry(mut self, registry: ToolRegistry) -> Self {
         self.settings.tools = registry.specs().into();
@@ -140,16 +140,16 @@ impl SessionBuilder {
         self
     }
 
-    /// Where tools work. Without this: the current directory, with a spill directory beside the
-    /// journal, or else below the system's temporary directory and removed when the session ends.
-    /// The model is told the name of the spill directory, whatever `Settings` says.
+    /// Sets where tools work. The default is the current directory, with a spill directory beside
+    /// the journal, or else in the system's temporary directory and removed when the session ends.
+    /// The path of the spill directory overrides the one in `Settings`.
     #[must_use]
     pub fn tool_context(mut self, tool_context: ToolSessionContext) -> Self {
         self.tools.tool_context = Some(tool_context);
         self
     }
 
-    /// The session's name and the project's root, as hooks are told them.
+    /// Sets the session's id and the project's root for hook inputs.
     #[must_use]
     pub fn identity(mut self, session: impl Into<String>, project: Option<PathBuf>) -> Self {
         self.hooks.identity.session = session.into();
@@ -157,7 +157,7 @@ impl SessionBuilder {
         self
     }
 
-    /// Why the session starts, as hooks are told: `clear`, `fork`. Without this it follows from the
+    /// Sets the start source for session start hooks: `clear` or `fork`. The default depends on the
     /// journal.
     #[must_use]
     pub fn start_source(mut self, source: impl Into<String>) -> Self {
@@ -165,14 +165,14 @@ impl SessionBuilder {
         self
     }
 
-    /// With these hooks, after those it has. Which points of the loop have hooks follows from them.
+    /// Adds hooks. They determine at which points the engine asks for hooks.
     #[must_use]
     pub fn hooks(mut self, hooks: HookSet) -> Self {
         self.hooks.set = self.hooks.set.join(hooks);
         self
     }
 
-    /// With other tools than it has.
+    /// Changes the tools.
     #[must_use]
     pub fn change_tools(mut self, change: impl FnOnce(&mut ToolRegistry)) -> Self {
         change(&mut self.tools.registry);
@@ -180,28 +180,28 @@ impl SessionBuilder {
         self
     }
 
-    /// Looks here for memories beside the first call of a run, if `Settings::prefetch` is on.
+    /// Finds memories during the first model call of a run, if `Settings::prefetch` is on.
     #[must_use]
     pub fn memory(mut self, finder: impl AttachmentFinder + 'static) -> Self {
         self.context.memory = Some(Arc::new(finder));
         self
     }
 
-    /// Writes what is worth knowing in later sessions into this file, if `Settings::after` says so.
+    /// Saves notes for later sessions to this file, if `Settings::after` asks for them.
     #[must_use]
     pub fn memory_file(mut self, path: impl Into<PathBuf>) -> Self {
         self.context.memory_file = Some(path.into());
         self
     }
 
-    /// Hooks that are asked once the skill of this name was loaded, as long as the session lives.
+    /// Hooks that become active when the skill of this name is loaded, until the session ends.
     #[must_use]
     pub fn skill_hooks(mut self, hooks: Vec<(String, HookSet)>) -> Self {
         self.hooks.skill_hooks = hooks;
         self
     }
 
-    /// Looks here for skills beside the first call of a run, if `Settings::prefetch` is on.
+    /// Finds skills during the first model call of a run, if `Settings::prefetch` is on.
     #[must_use]
     pub fn skills(mut self, finder: impl AttachmentFinder + 'static) -> Self {
         self.context.skills = Some(Arc::new(finder));
@@ -215,9 +215,8 @@ impl SessionBuilder {
         self
     }
 
-    /// Writes every event down before its effects are performed. A journal that already holds a
-    /// session is continued: its events are replayed, and a run that was cut off is closed as
-    /// interrupted.
+    /// Writes every event to this journal before its effects are performed. An existing journal is
+    /// resumed: its events are replayed, and an unfinished run is closed as interrupted.
     #[must_use]
     pub fn journal(mut self, path: impl Into<PathBuf>, durability: Durability) -> Self {
         self.record.journal = Some(JournalLocation {
@@ -233,8 +232,7 @@ impl SessionBuilder {
         self
     }
 
-    /// Refuses to start when the journal is not there, instead of beginning a new one. Means nothing
-    /// without a journal.
+    /// Fails if the journal does not exist, instead of creating it. No effect without a journal.
     #[must_use]
     pub fn journal_must_exist(mut self, on: bool) -> Self {
         if let Some(place) = &mut self.record.journal {
@@ -243,7 +241,7 @@ impl SessionBuilder {
         self
     }
 
-    /// Writes the journal, and those of nested sessions, to this disk. Means nothing without a journal.
+    /// Writes the journal, and those of nested sessions, to this disk. No effect without a journal.
     #[must_use]
     pub fn journal_disk(mut self, disk: Arc<dyn JournalDisk>) -> Self {
         if let Some(place) = &mut self.record.journal {
@@ -252,32 +250,31 @@ impl SessionBuilder {
         self
     }
 
-    /// Also writes the transcript that other programs read, behind the journal.
+    /// Also writes the transcript that other programs read, after the journal.
     #[must_use]
     pub fn transcript(mut self, transcript: TranscriptConfig) -> Self {
         self.record.transcript = Some(transcript);
         self
     }
 
-    /// Calls this function with every line of the transcript right after it was written, and before the
-    /// notice of the message it belongs to; also for nested sessions.
+    /// Calls this function with each line of the transcript right after it was written, and before
+    /// the notice of its message; also for nested sessions.
     #[must_use]
     pub fn transcript_listener(mut self, heard: TranscriptListener) -> Self {
         self.record.transcript.get_or_insert_default().listener = Some(heard);
         self
     }
 
-    /// Goes on with a run that the last process left unfinished, instead of closing it: with its turn
-    /// count, its guards and its reservations. A call that was running then is not run again; its
-    /// outcome is told as unknown.
+    /// Continues a run that the last process left unfinished, instead of closing it: with its turn
+    /// count, guards and reservations. A call that was running is not repeated; its outcome is
+    /// reported as unknown.
     #[must_use]
     pub fn resume_run(mut self, on: bool) -> Self {
         self.record.resumes_run = on;
         self
     }
 
-    /// What the journal says of the session, for those who look for it: written when the journal is
-    /// new. Means nothing without a journal.
+    /// Describes the session in a new journal, for lists of sessions. No effect without a journal.
     #[must_use]
     pub fn journal_head(mut self, head: JournalHead) -> Self {
         if let Some(place) = &mut self.record.journal {
@@ -286,8 +283,8 @@ impl SessionBuilder {
         self
     }
 
-    /// Counts how long requests and tools waited for the disk, nested sessions' too. Means nothing
-    /// without a journal.
+    /// Measures how long requests and tools waited for the disk, including nested sessions. No
+    /// effect without a journal.
     #[must_use]
     pub fn disk_latency(mut self, waits: Arc<LatencyHistogram>) -> Self {
         if let Some(place) = &mut self.record.journal {
@@ -296,7 +293,7 @@ impl SessionBuilder {
         self
     }
 
-    /// The version of the price table, for the rows of the account. Means nothing without a journal.
+    /// The version of the price table, recorded with costs. No effect without a journal.
     #[must_use]
     pub fn price_table(mut self, version: impl Into<String>) -> Self {
         if let Some(place) = &mut self.record.journal {
@@ -305,81 +302,82 @@ impl SessionBuilder {
         self
     }
 
-    /// Whether the former content of edited files is kept, so that they can be restored. On by default
-    /// where there is a journal.
+    /// Whether the previous content of edited files is kept for rewinding. The default is on if
+    /// there is a journal.
     #[must_use]
     pub fn keep_file_history(mut self, on: bool) -> Self {
         self.record.keeps_file_history = on;
         self
     }
 
-    /// Takes snapshots of a further directory, too, as [`SessionBuilder::snapshots`] does of the first.
+    /// Takes snapshots of a further directory too, like [`SessionBuilder::snapshots`].
     #[must_use]
     pub fn added_snapshots(mut self, root: impl Into<PathBuf>, config: SnapshotConfig) -> Self {
         self.record.added_snapshots.push((root.into(), config));
         self
     }
 
-    /// Lets the user try commands before they are applied, on an overlay of the working directory. Needs
-    /// snapshots.
+    /// Runs commands on an overlay of the working directory, so that the user can review changes
+    /// before they are applied. Needs snapshots.
     #[must_use]
     pub fn trials(mut self, config: TrialConfig) -> Self {
         self.record.trials = Some(config);
         self
     }
 
-    /// Draws on a budget that several sessions share, kept in this file, beside the session's own limit.
-    /// `session` tells it apart there.
+    /// Uses a budget that several sessions share through this file, in addition to the session's
+    /// own limit. `session` identifies this session in the file.
     #[must_use]
     pub fn shared_budget(mut self, path: impl Into<PathBuf>, session: impl Into<String>) -> Self {
         self.record.shared_budget = Some((path.into(), session.into()));
         self
     }
 
-    /// Takes snapshots of the working directory around calls that may change files, so that what
-    /// commands do can be taken back too. Needs a journal.
+    /// Takes snapshots of the working directory around calls that may change files, so that changes
+    /// by commands can be undone too. Needs a journal.
     #[must_use]
     pub fn snapshots(mut self, config: SnapshotConfig) -> Self {
         self.record.snapshots = Some(config);
         self
     }
 
-    /// How long to wait for the model server.
+    /// Sets how long to wait for model servers.
     #[must_use]
     pub fn timeouts(mut self, timeouts: ModelTimeouts) -> Self {
         self.model.timeouts = timeouts;
         self
     }
 
-    /// Also streams every event of the wire, verbatim, as `Delta::Raw`.
+    /// Also streams every event of the wire, unchanged, as `Delta::Raw`.
     #[must_use]
     pub fn raw_events(mut self, on: bool) -> Self {
         self.model.raw_events = on;
         self
     }
 
-    /// Streams every piece of text as the server cut it. Otherwise pieces that arrive together are joined.
+    /// Streams every piece of text as the server sent it. By default, pieces that arrive together
+    /// are joined.
     #[must_use]
     pub fn separate_deltas(mut self, on: bool) -> Self {
         self.model.separate_deltas = on;
         self
     }
 
-    /// With a tool that searches the web, if the first endpoint's provider does that.
+    /// Adds a web search tool, if the first endpoint's provider offers search.
     #[must_use]
     pub fn web_search(mut self, on: bool) -> Self {
         self.tools.web_search = on;
         self
     }
 
-    /// With nested sessions: the model is offered the tool `Agent`.
+    /// Adds the `Agent` tool for nested sessions.
     #[must_use]
     pub fn subagents(mut self, agents: SubagentConfig) -> Self {
         self.tools.subagents = Some(agents);
         self
     }
 
-    /// Lets an observer see what this session and those nested in it do.
+    /// Sets an observer for this session and its nested sessions.
     #[must_use]
     pub fn observer(mut self, observer: Arc<dyn SessionObserver>) -> Self {
         self.nesting.observer = Some(observer);
@@ -407,13 +405,13 @@ impl SessionBuilder {
         self
     }
 
-    /// Starts the session's task on the current tokio runtime. No request goes out before the
-    /// first message is submitted.
+    /// Starts the session's task on the current tokio runtime. No request is sent before the first
+    /// prompt.
     ///
     /// # Errors
     ///
-    /// When an endpoint, a directory or the journal cannot be used, an endpoint is for a model the
-    /// settings do not name, or no runtime is here.
+    /// An endpoint, a directory or the journal cannot be used, an endpoint is for a model that the
+    /// settings do not name, or there is no runtime.
     pub fn start(self) -> Result<(Session, Notices), SessionStartError> {
         let runtime = Handle::try_current().map_err(|_| SessionStartError::NoRuntime)?;
         let AssembledSession {

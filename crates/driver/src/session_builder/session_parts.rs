@@ -1,4 +1,4 @@
-//! The groups of what a [`SessionBuilder`](super::SessionBuilder) collects, by what belongs together.
+//! The parts that a [`SessionBuilder`](super::SessionBuilder) collects, in groups.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::trial::TrialConfig;
 
 #[derive(Clone, Debug)]
 pub(crate) struct ModelAccess {
-    /// Where every model lives that has no endpoint of its own.
+    /// The endpoint of all models without one of their own.
     pub(crate) endpoint: Endpoint,
     pub(crate) endpoints: Vec<(ModelName, Endpoint)>,
     pub(crate) timeouts: ModelTimeouts,
@@ -57,7 +57,7 @@ impl Default for BuilderTools {
     }
 }
 
-/// Where attachments and notes for later sessions come from and go to.
+/// The sources of attachments, and the file for notes.
 #[derive(Debug, Default)]
 pub(super) struct ContextSources {
     pub(super) memory: Option<Arc<dyn AttachmentFinder>>,
@@ -66,7 +66,7 @@ pub(super) struct ContextSources {
     pub(super) memory_file: Option<PathBuf>,
 }
 
-/// What is written down of the session, and read when it is continued.
+/// How the session is recorded, and resumed.
 #[derive(Debug)]
 pub(super) struct SessionRecord {
     pub(super) journal: Option<JournalLocation>,
@@ -102,7 +102,7 @@ pub(super) struct HookSetup {
     pub(super) start_source: Option<String>,
 }
 
-/// Where the session stands in a tree of sessions: at its root by default.
+/// The position in a tree of sessions; the root by default.
 #[derive(Debug, Default)]
 pub(crate) struct SessionNesting {
     pub(crate) depth: u8,

@@ -1,8 +1,9 @@
-//! Waits for the disk beside the session's task, so that streaming goes on meanwhile.
+//! Waits for the disk outside of the session's task, so that streaming continues meanwhile.
 //!
-//! One wait covers everything that was written before it began. Whatever must not be done before its
-//! record is safe waits at a [`DurabilityGate`]; everything else does not wait. A wait that fails is not tried
-//! again, and nothing passes a gate any more: the session's task is told, and ends.
+//! One sync covers everything written before it began. An effect that must not start before its
+//! record is on disk waits at a [`DurabilityGate`]; everything else does not wait. A failed sync is
+//! not retried, because the kernel may have dropped the data, and all gates stay closed: the
+//! session's task is notified, and ends.
 
 use std::collections::VecDeque;
 use std::io;
@@ -15,7 +16,7 @@ use windlass_journal::Flusher;
 
 use crate::latency::LatencyHistogram;
 
-/// Sees to it that records reach the disk.
+/// Syncs records to the disk.
 #[derive(Debug)]
 pub(crate) struct JournalSyncer(Arc<SyncerShared>);
 
@@ -28,13 +29,13 @@ struct SyncerShared {
 
 #[derive(Debug)]
 struct SyncQueue {
-    /// `None` while a thread waits with it, and after it failed.
+    /// `None` while a thread is using it, and after it failed.
     flusher: Option<Flusher>,
     is_flushing: bool,
     written: u64,
     /// The last record for which a sync was requested.
     requested: u64,
-    /// Which records are waited for, and since when.
+    /// Records that callers wait for, and since when.
     waiting_since: VecDeque<(u64, Instant)>,
     failure: Option<io::Error>,
 }
@@ -48,14 +49,14 @@ struct SyncProgress {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SyncHealth {
     Fine,
-    /// A wait failed.
+    /// A sync has failed.
     Failing,
-    /// Nothing more will be kept.
+    /// Nothing more will be written.
     Lost,
 }
 
 impl JournalSyncer {
-    /// Everything up to this record is there already.
+    /// Everything up to this record is already on the disk.
     pub(crate) fn new(flusher: Flusher, upto: u64, waits: Arc<LatencyHistogram>) -> Self {
         let (kept, _) = watch::channel(SyncProgress { synced_seq: upto, health: SyncHealth::Fine });
         let work = SyncQueue {
@@ -78,7 +79,7 @@ impl JournalSyncer {
         self.0.progress.borrow().synced_seq
     }
 
-    /// Begins to wait for everything that was written. The gate opens when it is on the disk.
+    /// Starts a sync of everything written so far. The gate opens when it is done.
     pub(crate) fn request_sync(&self) -> DurabilityGate {
         let mut work = self.0.lock_queue();
         let seq = work.written;
@@ -99,11 +100,12 @@ impl JournalSyncer {
 
     pub(crate) async fn wait_for_failure(&self) {
         let mut kept = self.0.progress.subscribe();
-        // It cannot be gone while we look.
+        // The sender is owned by `self`, so this cannot fail.
         let _ = kept.wait_for(|kept| kept.health == SyncHealth::Failing).await;
     }
 
-    /// Returns when everything written so far is safe, or a wait has failed: is it safe?
+    /// Waits until everything written so far is on disk, or a sync has failed. Returns whether it
+    /// is.
     pub(crate) async fn wait_until_synced(&self) -> bool {
         let DurabilityGate(Some(PendingSync { progress: mut kept, seq })) = self.request_sync()
         else {
@@ -114,7 +116,6 @@ impl JournalSyncer {
         settled.is_ok_and(|kept| kept.synced_seq >= seq)
     }
 
-    /// Has a wait failed?
     pub(crate) fn is_failing(&self) -> bool {
         self.0.progress.borrow().health == SyncHealth::Failing
     }
@@ -125,7 +126,7 @@ impl JournalSyncer {
 }
 
 impl Drop for JournalSyncer {
-    /// What still waits at a gate waits in vain.
+    /// Gates that still wait never open.
     fn drop(&mut self) {
         self.0.progress.send_modify(|kept| kept.health = SyncHealth::Lost);
     }
@@ -185,8 +186,7 @@ impl DurabilityGate {
         Self(None)
     }
 
-    /// Waits; says whether the record is safe. If it is not, it never will be, and what was to be
-    /// done must not be done.
+    /// Waits. `false` means that the record will never be on disk, so the effect must not start.
     pub(crate) async fn wait(self) -> bool {
         let Some(PendingSync { progress: mut kept, seq }) = self.0 else { return true };
         let passed =

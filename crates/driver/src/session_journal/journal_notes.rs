@@ -1,5 +1,5 @@
-//! What follows from events, in words for those who read a journal without replaying it: which tools
-//! were about to start, what requests cost, how runs ended and what filled the window then.
+//! Derives notes from events, for readers that do not replay the journal: which tools were about to
+//! start, the cost of requests, how runs ended, and what filled the context window.
 
 use windlass_engine::context::inventory;
 use windlass_engine::{Effect, Settings, State};
@@ -23,7 +23,7 @@ impl JournalNoteCollector {
         }
     }
 
-    /// Adds what follows from a step. Says whether it must be on disk before anything is done.
+    /// Adds the notes of a step. Returns whether they must be on disk before its effects start.
     pub(crate) fn collect_notes(
         &mut self,
         state: &State,

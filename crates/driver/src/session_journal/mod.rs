@@ -1,11 +1,11 @@
-//! Write ahead: an event is written before its effects are performed, and on the disk before those
-//! that cannot be taken back.
+//! The write-ahead log: an event is written before its effects are performed, and synced to disk
+//! before those that cannot be undone.
 //!
-//! A request, a tool that changes something and the end of a run wait for the disk; all other records
-//! ride on the next such wait ([`JournalSyncer`]). Pieces of text change no decision, so they are grouped
-//! and written with the next event that does; raw wire events and words of progress are not written
-//! at all. When the disk fails, the event in hand is not acted on and the session ends; what is not safe
-//! is saved in another file where that can be done.
+//! A request, a tool that changes something and the end of a run wait for the disk; all other
+//! records are covered by the next such sync ([`JournalSyncer`]). Pieces of text affect no
+//! decision, so they are buffered and written with the next event that does; raw wire events and
+//! tool progress are not written at all. When the disk fails, the current event is not acted on and
+//! the session ends; records that are not on disk are saved in another file if possible.
 
 pub(crate) mod durability;
 pub(crate) mod journal_notes;
@@ -35,9 +35,8 @@ use crate::transcript_writer::SessionTranscriptWriter;
 
 /// The journal of a session, if it has one.
 pub(crate) enum SessionJournal {
-    /// Nothing is written down.
+    /// The session has no journal.
     Off,
-    /// Events are written down here.
     On(Box<OpenJournal>),
     /// It can no longer be written.
     Broken(Box<BrokenJournal>),
@@ -45,9 +44,9 @@ pub(crate) enum SessionJournal {
 
 pub(crate) struct BrokenJournal {
     error: JournalError,
-    /// The journal as it was opened, if another program changed it: memory knows more than the file.
+    /// The original journal, if another program changed it: memory is ahead of the file.
     damaged: Option<JournalLocation>,
-    /// Where what is known was kept instead.
+    /// The new session that was saved instead.
     rescued: Option<RescuedSession>,
 }
 
@@ -60,19 +59,19 @@ impl From<JournalError> for Box<BrokenJournal> {
 pub(crate) struct OpenJournal {
     writer: JournalWriter,
     pending_text: Option<Event>,
-    /// What follows from events and is not written yet.
+    /// Notes that are not written yet.
     notes: Vec<JournalNote>,
     note_collector: JournalNoteCollector,
     is_continued: bool,
     location: JournalLocation,
-    /// Waits for the disk, if records are to survive a loss of power.
+    /// Syncs to the disk, if the durability setting asks for it.
     syncer: Option<JournalSyncer>,
-    /// Why a file was left for the next one, in words.
+    /// Why the journal continues in another file, for the user.
     abandoned_reason: Option<String>,
 }
 
 impl SessionJournal {
-    /// Opens the journal, if there is to be one, and gives what to begin with.
+    /// Opens the journal, if there is one, and returns the initial state.
     pub(crate) fn open(
         location: Option<JournalLocation>,
         settings: &Arc<Settings>,
@@ -90,7 +89,7 @@ impl SessionJournal {
         }
     }
 
-    /// Opens the journal that lies here, which may be held already.
+    /// Opens the journal at this location. It may be locked by another process.
     fn open_at(
         location: JournalLocation,
         held: Option<LockedJournal>,
@@ -154,8 +153,8 @@ impl SessionJournal {
         Ok(OpenedJournal { journal: Self::On(Box::new(open)), state, spent_before_rewind })
     }
 
-    /// Goes back to this record and is opened anew there. If there is nothing behind it, or it cannot
-    /// go back, it goes on as before; if that cannot be known, it is broken.
+    /// Rewinds to this record, and reopens the journal. If that is not possible, the journal
+    /// continues as before; if its state is unknown, it is marked as broken.
     pub(crate) async fn rewind_to(
         self,
         to: u64,
@@ -172,14 +171,14 @@ impl SessionJournal {
         let settings = Arc::clone(settings);
         let notice_sender = notice_sender.clone();
         let rewinding = spawn_blocking(move || {
-            // What is held back belongs to what is left behind.
+            // Buffered text belongs to the part that is dropped.
             let spent = match open.writer.rewind(to, &settings, file_history.store()) {
                 Ok(Some(spent)) => spent,
                 Ok(None) => return (Self::On(open), Ok(None)),
                 Err(error) => return (Self::On(open), Err(error)),
             };
             let OpenJournal { writer, location, syncer, .. } = *open;
-            // What still waits at a gate waits in vain.
+            // Gates that still wait never open.
             drop(syncer);
             let held = Some(writer.into_locked());
             match Self::open_at(location, held, &settings, &notice_sender, &mut transcript) {
@@ -195,30 +194,28 @@ impl SessionJournal {
         }
     }
 
-    /// Does the session go on from an earlier process?
+    /// Is the session resumed from an earlier process?
     pub(crate) fn is_continued(&self) -> bool {
         matches!(self, Self::On(open) if open.is_continued)
     }
 
-    /// Is anything written down?
     pub(crate) fn is_on(&self) -> bool {
         matches!(self, Self::On(_))
     }
 
-    /// Takes in what is written down with the next event, before it.
+    /// Adds a note that is written before the next event.
     pub(crate) fn add_note(&mut self, note: JournalNote) {
         if let Self::On(open) = self {
             open.notes.push(note);
         }
     }
 
-    /// Can it no longer be written?
     pub(crate) fn is_broken(&self) -> bool {
         matches!(self, Self::Broken(_))
     }
 
-    /// Did the disk fail under it? Then nothing more may be done, although what comes to its end may
-    /// perhaps still be written down in another file.
+    /// Has the disk failed? Then no further effect may start, although events may still be saved in
+    /// another file.
     pub(crate) fn has_failed(&self) -> bool {
         match self {
             Self::Off => false,
@@ -240,12 +237,12 @@ impl SessionJournal {
         }
     }
 
-    /// Did another program change the file, so that only memory knows the whole conversation?
+    /// Did another program change the file, so that only memory has the whole conversation?
     pub(crate) fn is_damaged(&self) -> bool {
         matches!(self, Self::Broken(broken) if broken.damaged.is_some())
     }
 
-    /// Writes what memory knows down as a session of its own, beside the journal that was damaged.
+    /// Saves the conversation from memory as a new session beside the damaged journal.
     pub(crate) fn rescue(&mut self, state: &State) {
         let Self::Broken(broken) = self else { return };
         let Some(location) = broken.damaged.take() else { return };
@@ -261,14 +258,13 @@ impl SessionJournal {
             spent: state.ledger.spent(),
             at: clock::unix_millis(),
         };
-        // A session in which nothing was said has nothing to keep.
+        // A session without messages has nothing to save.
         if !known.messages.is_empty() {
             broken.rescued = rescue_session(&location.path, known).ok();
         }
     }
 
-    /// Looks at an event before it is decided: what of it must be on disk before anything is done
-    /// about it.
+    /// Buffers an event before it is decided. Returns the part that must be written.
     pub(crate) fn buffer_event(&mut self, event: &Event) -> Option<Event> {
         match self {
             Self::On(open) => open.buffer_event(event),
@@ -276,8 +272,8 @@ impl SessionJournal {
         }
     }
 
-    /// Writes down what was held of an event together with what follows from it, before its effects
-    /// are performed. What need not be written yet goes with the next event.
+    /// Writes buffered text, the event and its notes, before its effects are performed. What is not
+    /// urgent is written with the next event.
     pub(crate) fn write(self, event: Option<&Event>, step: &DecidedStep<'_>) -> Self {
         let Self::On(mut open) = self else { return self };
         let DecidedStep { state, settings, effects } = *step;
@@ -316,12 +312,11 @@ impl SessionJournal {
         if cannot_be_undone { syncer.request_sync() } else { DurabilityGate::open() }
     }
 
-    /// Is more written than may be in doubt?
+    /// Are too many bytes unsynced?
     pub(crate) fn is_overdue(&self) -> bool {
         matches!(self, Self::On(open) if open.writer.unsynced_bytes() > UNSYNCED_BYTES_MAX)
     }
 
-    /// Waits until everything that was written is safe.
     pub(crate) async fn wait_until_synced(self) -> Self {
         let mut journal = self;
         loop {
@@ -338,7 +333,7 @@ impl SessionJournal {
         }
     }
 
-    /// Returns when the disk has failed to keep something.
+    /// Returns when a sync has failed.
     pub(crate) async fn wait_for_failure(&self) {
         match self {
             Self::On(open) if let Some(syncer) = &open.syncer => syncer.wait_for_failure().await,
@@ -346,8 +341,8 @@ impl SessionJournal {
         }
     }
 
-    /// The disk failed to keep something: it is saved in another file, or the journal is broken.
-    /// Whatever waited for it to be safe is not done.
+    /// After a failed sync: saves the records in another file, or marks the journal as broken.
+    /// Effects that waited for the sync never start.
     pub(crate) async fn recover(self) -> Self {
         let Self::On(mut open) = self else { return self };
         let Some(syncer) = open.syncer.take_if(|syncer| syncer.is_failing()) else {
@@ -370,10 +365,11 @@ impl SessionJournal {
         }
     }
 
-    /// Writes what is still held back, and waits for the disk.
+    /// Writes buffered text, and syncs.
     pub(crate) async fn finish(self) {
         if let Self::On(mut open) = self {
-            // Only text and notes that nothing followed; the session is over without them.
+            // Only text and notes without a following event are lost; the session is valid without
+            // them.
             if open.write(None, &[]).is_err() {
                 return;
             }
@@ -403,15 +399,15 @@ impl BrokenJournal {
 pub(crate) struct OpenedJournal {
     pub(crate) journal: SessionJournal,
     pub(crate) state: State,
-    /// What was spent on what the conversation went back from.
+    /// What was spent on messages that were rewound.
     pub(crate) spent_before_rewind: MicroUsd,
 }
 
-/// Where a session is after it went back.
+/// The state after a rewind.
 pub(crate) struct RewoundState {
     pub(crate) state: State,
     pub(crate) transcript: SessionTranscriptWriter,
-    /// What was spent on what it went back from.
+    /// What was spent on messages that were rewound.
     pub(crate) spent: MicroUsd,
 }
 
@@ -422,8 +418,8 @@ pub(crate) struct DecidedStep<'a> {
 }
 
 impl OpenJournal {
-    /// What must be written now. Text is held back, joined to what is already held; raw wire events
-    /// and words of progress are not written at all.
+    /// Returns what must be written now. Text is buffered and joined; raw wire events and tool
+    /// progress are not written at all.
     fn buffer_event(&mut self, event: &Event) -> Option<Event> {
         if let Event::ToolProgressed { .. } | Event::ModelDelta { delta: Delta::Raw(_), .. } = event
         {
@@ -446,8 +442,8 @@ impl OpenJournal {
         None
     }
 
-    /// Writes what is held, then this and what follows from it, as one: all of it will be there or
-    /// nothing. With the operating system in microseconds.
+    /// Writes the buffered text, the event and its notes atomically. Takes microseconds, because it
+    /// does not wait for the disk.
     fn write(
         &mut self,
         event: Option<&Event>,
@@ -467,7 +463,7 @@ impl OpenJournal {
         if let Some(syncer) = &self.syncer {
             syncer.record_written(seq);
             if self.writer.unsynced_bytes() > UNSYNCED_BYTES {
-                // Only bounds what a power loss costs; no effect waits for it.
+                // Only limits what a power loss costs; no effect waits for it.
                 drop(syncer.request_sync());
             }
         }
@@ -475,7 +471,7 @@ impl OpenJournal {
     }
 }
 
-/// The two texts, when the second event continues the first.
+/// The two texts, if the second event continues the first.
 fn find_joinable_text<'a>(
     held: &'a mut Event,
     next: &'a Event,
@@ -489,11 +485,11 @@ fn find_joinable_text<'a>(
     }
 }
 
-/// Text held back at most.
+/// Limit on buffered text.
 const BUFFERED_BYTES_MAX: usize = 64 * 1024;
-/// Written bytes over which the disk is waited for although nothing depends on it yet.
+/// Above this many unsynced bytes a sync starts, although no effect depends on it.
 const UNSYNCED_BYTES: usize = 1024 * 1024;
-/// Written bytes over which nothing happens before the disk has them.
+/// Above this many unsynced bytes the session waits for the disk.
 const UNSYNCED_BYTES_MAX: usize = 64 * 1024 * 1024;
-/// A disk that takes longer does not answer any more.
+/// A disk that takes longer is treated as failed.
 const SYNC_WAIT_MAX: Duration = Duration::from_secs(60);

@@ -1,4 +1,4 @@
-//! What a handle may ask of a session, and what that means for the engine.
+//! Handles the commands of session handles.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::session_settings::SessionSettingsView;
 use crate::transcript_writer::TitleSource;
 
 impl SessionLoop {
-    /// What a command means for the engine, if it means something now.
+    /// The event for the engine, if the command leads to one now.
     pub(super) fn apply_command(&mut self, command: SessionCommand) -> Option<Event> {
         Some(match command {
             SessionCommand::Submit(submission) => {
@@ -100,14 +100,14 @@ impl SessionLoop {
         })
     }
 
-    /// The session gets a name. Said to the engine too, so that it asks for none.
+    /// Sets the title. The engine is informed too, so that it does not ask a model for one.
     pub(super) fn set_title(&mut self, title: String, whose: TitleSource) -> Event {
         self.transcript.set_title(&title, whose, self.performer.notice_sender());
         self.add_note(JournalNote::Titled(title));
         Event::ChoreAsked { chore: Chore::Title, about: String::new() }
     }
 
-    /// Tells those who wait that nothing is seen to beside runs any more, if that is so.
+    /// Replies to callers of `drain` if no chore is running any more.
     pub(super) fn notify_drained(&mut self) {
         if !self.waiters.drained.is_empty()
             && self.state.side_work.chores.are_kept_ones_done()
@@ -121,7 +121,7 @@ impl SessionLoop {
         }
     }
 
-    /// Something that belongs to the next event, for those who read the journal.
+    /// Adds a journal note that belongs to the next event.
     pub(super) fn add_note(&mut self, note: JournalNote) {
         self.transcript.add_note(&note);
         self.journal.add_note(note);
@@ -138,7 +138,7 @@ impl SessionLoop {
         listed.collect()
     }
 
-    /// Only what is still there as it was seen is changed.
+    /// Changes a message only if it is still as the caller saw it.
     fn change_queued(
         &mut self,
         queued: &QueuedMessage,
@@ -158,8 +158,8 @@ impl SessionLoop {
         Some(Event::QueueChanged { place, content })
     }
 
-    /// The settings as they are now, changed. What was allowed and loaded since the session began is
-    /// part of them, so that a change of one thing takes nothing else back.
+    /// Changes a copy of the current settings. Those include what was allowed and loaded since the
+    /// session began, so that one change undoes nothing else.
     pub(crate) fn change_settings(&mut self, change: impl FnOnce(&mut Settings)) -> Event {
         let mut settings = self.current_settings();
         let denied = settings.policy.rules.deny.clone();

@@ -1,4 +1,4 @@
-//! Hooks that are replaced, and hooks that are asked about a change of settings files.
+//! Replaces hooks, and runs hooks about a change of settings files.
 
 use std::path::Path;
 

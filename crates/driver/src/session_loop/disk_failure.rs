@@ -1,5 +1,5 @@
-//! When the disk fails: no further effect starts, what runs may end, and the session
-//! says why it is over.
+//! After a disk failure no further effect starts, running tools may end, and the session reports
+//! why it ends.
 
 use std::time::Duration;
 
@@ -12,8 +12,8 @@ use crate::clock;
 use crate::tool::StartConditions;
 
 impl SessionLoop {
-    /// The disk failed to keep what was written. Even if it was saved elsewhere, nothing more is done
-    /// on the word of such a disk before it was repaired.
+    /// A sync failed. Even if the records were saved elsewhere, the session ends: a disk that
+    /// failed once may lose more.
     pub(super) async fn recover_journal(mut self) -> Self {
         self.journal = self.journal.recover().await;
         match self.journal.has_failed() {
@@ -22,11 +22,11 @@ impl SessionLoop {
         }
     }
 
-    /// What could not be written down is not done, only shown. What runs may end; the rest is called
-    /// off.
+    /// Effects that could not be recorded are not performed, only shown. Running tools may end;
+    /// everything else is cancelled.
     pub(super) async fn stop_after_disk_failure(mut self, undone: Vec<Effect>) -> Self {
-        // A journal that others changed is replaced by a new one when the conversation has settled, and
-        // what is told then names it. Until then nothing is shown.
+        // A journal that others changed is replaced by a new one when the conversation has settled;
+        // the notices must name that one. So nothing is shown until then.
         let is_damaged = self.journal.is_damaged();
         let mut unshown = undone;
         if !is_damaged {
@@ -37,7 +37,7 @@ impl SessionLoop {
         while self.performer.are_tools_running() {
             let event = tokio::select! {
                 biased;
-                // Whatever it is, a client is there and does not want to wait.
+                // Any command means that a client is waiting, so stop.
                 _ = self.inbox.commands.recv() => break,
                 Some(event) = self.inbox.events.recv() => Some(event),
                 () = self.performer.wait_for_one() => None,
@@ -64,8 +64,8 @@ impl SessionLoop {
         self
     }
 
-    /// One event that comes too late to be acted on: decided, written down if that can still be done,
-    /// and shown.
+    /// Handles an event that arrives too late for effects: decides it, records it if that is still
+    /// possible, and shows it.
     pub(super) fn record_without_effects(mut self, event: Event) -> Self {
         let effects;
         (self, effects) = self.decide(event);
@@ -73,7 +73,7 @@ impl SessionLoop {
         self
     }
 
-    /// Shows what was decided and does nothing of it. A run that ends now ends for want of a disk.
+    /// Shows effects without performing them. If the run ends now, its reason is the disk failure.
     pub(super) fn show_effects(&mut self, effects: Vec<Effect>) {
         for effect in effects {
             let shown = if let Effect::Tell(_) = effect {
@@ -93,5 +93,5 @@ impl SessionLoop {
     }
 }
 
-/// How long tools may go on when nothing more can be written down.
+/// How long tools may continue after the disk has failed.
 const TOOLS_END_MAX: Duration = Duration::from_secs(10);

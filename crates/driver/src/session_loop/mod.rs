@@ -1,9 +1,9 @@
 //! The async loop: event, journal, step, perform.
 //!
-//! One task owns the engine's state; nothing else ever sees it, so there is no lock. What front ends
-//! ask for is served before what errands report, so an interrupt never queues behind a fast stream.
-//! The loop ends when it is told to close, when every handle is gone, or when the disk fails under the
-//! journal: without it no further effect may start.
+//! One task owns the engine's state, so there is no lock. Commands of front ends are handled before
+//! events of tasks, so an interrupt never waits behind a fast stream. The loop ends on a close
+//! command, when all handles are dropped, or when the disk fails: without a journal no further
+//! effect may start.
 
 mod apply_command;
 mod config_change;
@@ -48,14 +48,14 @@ pub(crate) use supervise::supervise;
 
 enum LoopStep {
     Event(Event),
-    /// Nothing is in the way of going back.
+    /// The run has ended, so the session can be rewound.
     Rewind(RewindRequest),
-    /// The disk failed to keep what was written.
+    /// A sync of the journal failed.
     DiskFailed,
     Close,
 }
 
-/// A running session: the engine's state with everything that feeds it and acts on it.
+/// A running session: the engine's state, its inputs, and what performs its effects.
 pub(crate) struct SessionLoop {
     pub(crate) state: State,
     pub(crate) spending: SpendingRecorder,
@@ -73,14 +73,14 @@ pub(crate) struct SessionLoop {
     pub(crate) lifecycle: LoopLifecycle,
 }
 
-/// Where the loop takes its next step from.
+/// The inputs of the loop.
 pub(crate) struct LoopInbox {
     pub(crate) commands: mpsc::Receiver<SessionCommand>,
     pub(crate) events: mpsc::Receiver<Event>,
     pub(crate) prompt_intake: PromptIntake,
-    /// What left the prompt intake and is not processed yet.
+    /// Items that left the prompt intake and are not processed yet.
     pub(crate) ready_items: VecDeque<IntakeItem>,
-    /// How many prompts wait anywhere in the session, for callers that wait for room.
+    /// The number of prompts that wait anywhere in the session, for callers that wait for room.
     pub(crate) waiting_prompts: watch::Sender<usize>,
 }
 
@@ -96,12 +96,12 @@ impl LoopInbox {
     }
 }
 
-/// What a prompt or a skill may change for a while.
+/// Settings that a prompt or a skill overrides for a time.
 pub(crate) struct LoopOverrides {
     pub(crate) active: Option<RunOverrides>,
-    /// Hooks by the name of the skill that brings them, until it is loaded.
+    /// Hooks by skill, until the skill is loaded.
     pub(crate) skill_hooks: Vec<(String, HookSet)>,
-    /// Models that a prompt may ask for, by the names users give them.
+    /// Models that a prompt may request, by name.
     pub(crate) named_models: Arc<[(String, ModelFacts)]>,
 }
 
@@ -112,19 +112,19 @@ pub(crate) struct LoopRewind {
     pub(crate) pending: Option<RewindRequest>,
 }
 
-/// Callers that wait for something of the loop.
+/// Callers that wait for a reply of the loop.
 #[derive(Default)]
 pub(crate) struct LoopWaiters {
-    /// Answered when the current event is on record.
+    /// Receives a reply when the current event is recorded.
     pub(crate) recorded: Option<oneshot::Sender<bool>>,
-    /// Answered when no chore is under way any more.
+    /// Receive a reply when no chore is running any more.
     pub(crate) drained: Vec<oneshot::Sender<()>>,
 }
 
 pub(crate) struct LoopLifecycle {
     /// Continue a run that the last process left unfinished, instead of closing it.
     pub(crate) resumes_run: bool,
-    /// Why the session starts, where that does not follow from its journal.
+    /// The start source, if it does not follow from the journal.
     pub(crate) start_source: Option<String>,
     pub(crate) end_reason: SessionEndReason,
 }
@@ -132,7 +132,7 @@ pub(crate) struct LoopLifecycle {
 impl SessionLoop {
     pub(crate) async fn run_until_closed(mut self) -> State {
         if self.journal.is_on() {
-            // Every process says with which settings it decides.
+            // Every process records the settings with which it decides.
             let settings = Box::new(Settings::clone(&self.settings));
             self = self.process_event(Event::Configured(settings)).await;
         }
@@ -151,7 +151,7 @@ impl SessionLoop {
         self.close().await
     }
 
-    /// Runs the hooks for the start of the session, with its reason.
+    /// Runs session start hooks.
     fn run_start_hooks(&mut self) {
         let source = match (&self.lifecycle.start_source, self.journal.is_continued()) {
             (Some(source), _) => source.as_str(),
@@ -162,8 +162,8 @@ impl SessionLoop {
         self.inbox.prompt_intake.run_start_hooks(source, self.state.tool_context.policy.mode);
     }
 
-    /// Nothing of what the last process had under way is still there: its run goes on without it, or
-    /// is closed.
+    /// Nothing that the last process started is still running: its run is continued without it, or
+    /// closed.
     async fn resume_unfinished(mut self) -> Self {
         for left in self.performer.tool_context().processes.end_orphaned_commands() {
             let words = "a command that the last process left running was ended";
@@ -221,7 +221,7 @@ impl SessionLoop {
                     }
                 },
                 () = self.journal.wait_for_failure() => return LoopStep::DiskFailed,
-                // Before events: one that was refused is decided anew by what is left.
+                // Must come before events: a refused request is decided again by the new limit.
                 limit = wait_for_limit(self.shared_budget.as_mut()) => {
                     let change = |settings: &mut Settings| settings.budget.budget_max = limit;
                     return LoopStep::Event(self.change_settings(change));
@@ -249,7 +249,7 @@ impl SessionLoop {
         }
     }
 
-    /// One event: decided, and written down with what follows from it.
+    /// Decides one event, and records it with its notes.
     fn decide(mut self, event: Event) -> (Self, Vec<Effect>) {
         let event = redact_event(event, &self.performer.tool_context().secrets);
         let held = self.journal.buffer_event(&event);
@@ -267,17 +267,17 @@ impl SessionLoop {
         (self, effects)
     }
 
-    /// One event: decided, written down with what follows from it, performed.
+    /// Decides one event, records it with its notes, and performs the effects.
     async fn process_event(mut self, event: Event) -> Self {
         if self.journal.has_failed() {
             return self.record_without_effects(event);
         }
         let effects;
         (self, effects) = self.decide(event);
-        // A client that learns that a run is over, or a change made, may switch the machine off.
+        // A client that learns that a run has ended may switch the machine off, so sync before.
         let is_over = effects.iter().any(|effect| matches!(effect, Effect::Finish(_)));
         if let Some(snapshots) = self.rewind.snapshots.as_ref().filter(|_| is_over) {
-            // What the last calls changed is told before the run is over.
+            // Changes of the last calls must be reported before the run ends.
             snapshots.wait_until_idle(LAST_LOOK_WAIT_MAX).await;
         }
         if is_over || self.waiters.recorded.is_some() || self.journal.is_overdue() {
@@ -309,7 +309,7 @@ impl SessionLoop {
     }
 
     fn perform_effects(&mut self, effects: Vec<Effect>) {
-        // What was given back is claimed no longer, also where nothing starts.
+        // Releases money that is no longer reserved, even if no effect starts.
         let budget = self.shared_budget.as_ref().map(|budget| budget.claim(&self.state.ledger));
         let budget = budget.unwrap_or_default();
         for effect in effects {
@@ -327,7 +327,7 @@ impl SessionLoop {
         }
     }
 
-    /// Ends whatever is under way and waits until the tools are gone, as long as they may take.
+    /// Ends everything in progress, and waits for the tools up to their limit.
     async fn close(mut self) -> State {
         self.inbox.commands.close();
         if !self.journal.has_failed() {
@@ -337,7 +337,7 @@ impl SessionLoop {
         let end_hooks =
             tokio::spawn(Arc::clone(&self.hooks).run_session_end_hooks(self.lifecycle.end_reason));
         let deadline = clock::now() + TOOLS_GONE_MAX;
-        // What was left in the background has no owner after this.
+        // Background tasks have no owner after this.
         let tool_context = self.performer.tool_context();
         let _ = timeout_at(deadline, tool_context.background.close()).await;
         while self.performer.is_busy() {
@@ -357,7 +357,7 @@ impl SessionLoop {
             snapshots.finish(deadline.saturating_duration_since(clock::now())).await;
         }
         let _ = timeout_at(deadline, self.journal.finish()).await;
-        // Bounded by its own deadlines.
+        // The hooks have their own deadlines.
         let _ = end_hooks.await;
         self.state
     }
@@ -371,9 +371,9 @@ async fn wait_for_limit(budget: Option<&mut SharedBudget>) -> Option<MicroUsd> {
 }
 
 pub(crate) const COMMANDS_MAX: usize = 1_024;
-/// Events that may wait; errands that report more wait themselves, down to the network.
+/// Capacity of the event queue. When it is full, tasks wait, and with them the network.
 pub(crate) const EVENTS_MAX: usize = 256;
-/// How long the end of a run waits for a look at the working directory.
+/// How long the end of a run waits for the last snapshot.
 const LAST_LOOK_WAIT_MAX: Duration = Duration::from_secs(1);
-/// How long tools get to be gone when a session closes.
+/// How long tools may take to end when a session closes.
 const TOOLS_GONE_MAX: Duration = Duration::from_secs(3);

@@ -1,9 +1,9 @@
-//! Going back to an earlier prompt while the session is open.
+//! Rewinds an open session to an earlier prompt.
 //!
-//! What is going on is ended first. Then the journal begins the file in which the conversation goes
-//! on, and the session is what it would be had it been opened there: its state is the fold of what is
-//! left, nothing that was begun before is heard of any more, and files must be read again. What is
-//! allowed stays allowed, and what was spent stays spent.
+//! The current run is ended first. Then the journal starts a new file, and the session gets the
+//! state it would have if that file had been resumed: the state is replayed from the remaining
+//! records, events of earlier work are dropped, and files must be read again. Granted permissions
+//! stay, and spent money stays spent.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,7 +22,7 @@ use crate::session_journal::RewoundState;
 use crate::tool::past_task_lists::rebuild_task_lists;
 
 impl SessionLoop {
-    /// Ends what is going on, so that the session can go back.
+    /// Interrupts the current run, so that the session can be rewound.
     pub(super) fn prepare_rewind(&mut self, mut request: RewindRequest) -> Option<Event> {
         self.inbox.prompt_intake.interrupt(self.run_status());
         request.deadline = Some(clock::now() + RUN_END_WAIT_MAX);
@@ -34,7 +34,7 @@ impl SessionLoop {
         is_running.then_some(Event::Interrupted(Interrupt::User))
     }
 
-    /// The wish to go back, once nothing is going on any more, or that took too long.
+    /// The pending rewind, once the run has ended or its deadline has passed.
     pub(super) fn take_ready_rewind(&mut self) -> Option<RewindRequest> {
         let is_over = !self.state.control.phase.is_running() && !self.performer.is_busy();
         self.rewind.pending.take_if(|request| {
@@ -42,7 +42,7 @@ impl SessionLoop {
         })
     }
 
-    /// Until when what is going on must have ended, if a rewind was requested.
+    /// The deadline for the run to end, if a rewind is pending.
     pub(super) fn rewind_deadline(&self) -> Option<Instant> {
         self.rewind.pending.as_ref().and_then(|request| request.deadline)
     }
@@ -69,7 +69,7 @@ impl SessionLoop {
             return (self, Err(RewindError::StillRunning));
         }
         if let Some(snapshots) = &self.rewind.snapshots {
-            // What the last calls did is looked at before it is taken back.
+            // Takes the last snapshot first, so that the changes of the last calls are undone too.
             snapshots.wait_until_idle(RUN_END_WAIT_MAX).await;
         }
         let history = Arc::clone(&file_history);
@@ -96,7 +96,7 @@ impl SessionLoop {
         to: u64,
         file_history: Arc<FileHistory>,
     ) -> (Self, Result<(), RewindError>) {
-        // What was left in the background is nothing the conversation knows of any more.
+        // The remaining conversation does not know of these background tasks.
         let tool_context = self.performer.tool_context();
         let _ = timeout_at(clock::now() + RUN_END_WAIT_MAX, tool_context.background.close()).await;
         let (report, events) = mpsc::channel(EVENTS_MAX);
@@ -133,12 +133,12 @@ impl SessionLoop {
         });
         self = self.process_event(event).await;
         if self.state.control.phase.is_running() {
-            // The prompt came in the middle of a run, which has lost what it had under way.
+            // The prompt was submitted during a run, whose work has been cancelled.
             self = self.process_event(Event::Interrupted(Interrupt::Crashed)).await;
         }
         (self, Ok(()))
     }
 }
 
-/// How long what is going on may take to end: as long as tools get to be gone.
+/// How long the current run may take to end; the same as tools get at a close.
 const RUN_END_WAIT_MAX: Duration = Duration::from_secs(4);

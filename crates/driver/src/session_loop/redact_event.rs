@@ -1,4 +1,4 @@
-//! Removes our own keys from an event before it is decided, written down or shown.
+//! Removes our own keys from an event before it is decided, recorded or shown.
 
 use std::borrow::Cow;
 
@@ -8,8 +8,8 @@ use windlass_vocabulary::{
     ContentBlock, HookReport, HookVerdict, Json, PermissionAnswer, ToolOutcome, ToolResultPart,
 };
 
-/// Returns the event without our own keys. Every event is named, so that a new one cannot pass
-/// unredacted because it was forgotten.
+/// Returns the event without our own keys. Every variant is listed, so that a new one cannot be
+/// forgotten.
 pub(super) fn redact_event(mut event: Event, secrets: &Secrets) -> Event {
     let clean = |text: &mut String| redact_text(text, secrets);
     match &mut event {
@@ -32,13 +32,13 @@ pub(super) fn redact_event(mut event: Event, secrets: &Secrets) -> Event {
         }
         Event::CompactionAsked { focus: Some(focus) } => clean(focus),
         Event::ChoreAsked { about, .. } => clean(about),
-        // A changed input is redacted before the registry inspects it, in `PermissionPrompts`.
+        // `PermissionPrompts` redacts a changed input before the registry inspects it.
         Event::PermissionAnswered { answer: PermissionAnswer::Allow { .. }, .. }
-        // The model has seen nothing but what was redacted before it was sent.
+        // The model has only seen text that was redacted before.
         | Event::ModelStarted { .. }
         | Event::ModelDelta { .. }
         | Event::ModelEnded { .. }
-        // Read from a file by the journal, never reported by the driver.
+        // Comes from a file the journal reads, never from the driver.
         | Event::Adopted { .. }
         | Event::Resumed
         | Event::QueueChanged { content: None, .. }

@@ -1,5 +1,5 @@
-//! What holds for one run alone: rules and a model that a prompt brings along, and hooks that a skill
-//! brings from when it is loaded.
+//! Temporary settings: rules and a model that a prompt sets for its run, and hooks that a skill
+//! adds when it is loaded.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ pub(crate) struct RunOverrides {
 }
 
 impl SessionLoop {
-    /// A prompt brings terms of its own along: they hold from before it until its run is over.
+    /// Applies the options of a prompt, until its run ends.
     pub(super) fn apply_run_overrides(&mut self, mut submission: PromptSubmission) -> Event {
         let allow = std::mem::take(&mut submission.allow);
         let model = submission.model.take();
@@ -48,7 +48,7 @@ impl SessionLoop {
         })
     }
 
-    /// Can it be asked in this session?
+    /// Does the session know this model?
     fn is_known_model(&self, wanted: &ModelName) -> bool {
         let Settings { model, fallbacks, small_model, .. } = &*self.settings;
         let mut own = std::iter::once(model).chain(fallbacks).chain(small_model);
@@ -56,7 +56,7 @@ impl SessionLoop {
             || self.overrides.named_models.iter().any(|(name, _)| name == wanted.as_str())
     }
 
-    /// The run is over, and with it what was lent to it.
+    /// Restores the settings after the run.
     pub(super) fn revert_run_overrides(&mut self) {
         let Some(RunOverrides { allow, model, fallbacks }) = self.overrides.active.take() else {
             return;
@@ -73,7 +73,7 @@ impl SessionLoop {
         self.inbox.ready_items.push_back(IntakeItem::Event(event));
     }
 
-    /// The model loads a skill: from now on its hooks are asked too.
+    /// The model loads a skill: its hooks are active from now on.
     pub(super) fn load_called_skill(&mut self, call: &ToolCall) {
         let input: Value = serde_json::from_str(call.input.as_str()).unwrap_or_default();
         let name = input.get("skill").and_then(Value::as_str).unwrap_or_default();
@@ -82,7 +82,7 @@ impl SessionLoop {
         }
     }
 
-    /// What a skill of this name brings along, if it was not loaded before.
+    /// Adds the hooks of this skill, unless it was loaded before.
     pub(super) fn load_skill_hooks(&mut self, name: &str) -> Option<Event> {
         let place = self.overrides.skill_hooks.iter().position(|(skill, _)| skill == name)?;
         let (_, set) = self.overrides.skill_hooks.remove(place);

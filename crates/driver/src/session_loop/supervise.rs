@@ -1,4 +1,4 @@
-//! Reports the end of a session, whatever it is.
+//! Runs a session in a task, and reports its end even after a panic.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use windlass_engine::State;
 use crate::notices::NoticeSender;
 use crate::panic_guard;
 
-/// Runs a session in a task of its own and reports its end, whatever it is.
+/// Runs a session in a task, and reports its end even after a panic.
 pub(crate) async fn supervise(
     run: impl Future<Output = State> + Send + 'static,
     notice_sender: NoticeSender,
@@ -27,7 +27,8 @@ pub(crate) async fn supervise(
     if let Some(scratch) = scratch
         && std::fs::remove_dir(&scratch).is_err()
     {
-        // Not empty. Best effort: it lies in the system's temporary directory and was ours alone.
+        // Best effort: the directory is in the system's temporary directory and only this session
+        // used it.
         let _ = spawn_blocking(move || std::fs::remove_dir_all(scratch)).await;
     }
     if let Some(watch) = notice_sender.watch() {

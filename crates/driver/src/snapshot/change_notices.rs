@@ -1,5 +1,5 @@
-//! Tells what calls changed, never before the calls themselves are told to have ended: a look at a small
-//! directory may be quicker than the news of the call.
+//! Reports what calls changed, but never before the end of the calls themselves: a snapshot of a
+//! small directory may be faster than the notice of the call.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -17,11 +17,11 @@ pub(crate) struct ChangeNotices {
 
 #[derive(Debug, Default)]
 struct NoticeOrder {
-    /// Calls of this run whose end was told.
+    /// Calls of this run whose end was reported.
     told: Vec<ToolCallId>,
-    /// What waits for calls to be told.
+    /// Changes that wait until the end of their calls is reported.
     held: Vec<HeldChange>,
-    /// Everything that was changed in this run, for hooks.
+    /// Everything that changed in this run, for hooks.
     changed: Vec<HeldChange>,
 }
 
@@ -45,8 +45,8 @@ impl ChangeNotices {
         self.send_ready(&mut order);
     }
 
-    /// What one of these calls changed, or all calls of this run if none is named: the files that are
-    /// told, and how many there were.
+    /// What these calls changed, or all calls of the run if the list is empty: the files that are
+    /// listed, and the total number.
     pub(super) fn list_changes(&self, calls: &[ToolCallId]) -> (Vec<ChangedFile>, usize) {
         let order = self.lock_order();
         let is_meant = |change: &&HeldChange| {
@@ -68,14 +68,14 @@ impl ChangeNotices {
         self.notice_sender.warn(words);
     }
 
-    /// The end of a call was told.
+    /// Records that the end of a call was reported.
     pub(super) fn record_told(&self, call: &ToolCallId) {
         let mut order = self.lock_order();
         order.told.push(call.clone());
         self.send_ready(&mut order);
     }
 
-    /// The run is over: nothing waits any longer.
+    /// Sends everything that still waits, at the end of the run.
     pub(super) fn flush(&self) {
         let mut order = self.lock_order();
         let held = std::mem::take(&mut order.held);

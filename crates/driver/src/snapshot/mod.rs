@@ -1,9 +1,9 @@
 //! Snapshots of the working directory around calls that may change files.
 //!
-//! Calls that run at the same time are one batch: the directory is looked at before the first begins
-//! and after the last has ended. The look before begins with the call's arguments, the look after goes
-//! on beside the next request, so that a turn seldom waits for either. A look that fails costs the way
-//! back over that batch, never the batch.
+//! Calls that run at the same time are one batch: a snapshot is taken before the first begins and
+//! after the last has ended. The one before starts with the call's arguments, the one after runs
+//! during the next request, so that a turn seldom waits for either. If a snapshot fails, the batch
+//! cannot be undone, but it still runs.
 
 mod change_notices;
 mod recorder;

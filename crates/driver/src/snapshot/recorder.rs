@@ -1,4 +1,4 @@
-//! Which calls are under way, and what the thread that looks is asked for.
+//! Tracks which calls are running, and sends jobs to the thread that takes snapshots.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
@@ -12,31 +12,31 @@ use windlass_workspace::CancelFlag;
 use super::change_notices::ChangeNotices;
 use super::recorder_thread::{RecorderThread, SnapshotJob};
 
-/// Has the working directory looked at around batches of calls.
+/// Takes snapshots of the working directory around batches of calls.
 #[derive(Debug)]
 pub(crate) struct SnapshotRecorder {
     batch: Mutex<CallBatch>,
-    /// Read by one thread, which does the jobs in their order and ends when this is gone.
+    /// Jobs for the thread, which runs them in order and ends when this is dropped.
     jobs: mpsc::Sender<SnapshotJob>,
     notices: Arc<ChangeNotices>,
-    /// Shared with every look after a batch that is not over.
+    /// Cloned into every pending snapshot after a batch; its count tells how many there are.
     pending: Arc<()>,
-    /// Ends looks that nothing waits for.
+    /// Cancels snapshots that no caller waits for.
     cancel_idle: CancelFlag,
-    /// The first look was asked for, or is put off until a call needs it.
+    /// The first snapshot was requested, or is postponed until a call needs it.
     is_warm: AtomicBool,
-    /// A call did not wait for its look, and that was told.
+    /// The user was warned that a call did not wait for its snapshot.
     has_told_slow: AtomicBool,
 }
 
-/// The calls that are under way, and those that ran beside them and have ended.
+/// The running calls, and those of the same batch that have ended.
 #[derive(Debug, Default)]
 struct CallBatch {
     running: usize,
     calls: Vec<ToolCallId>,
-    /// The look before the batch: `true` when it is over.
+    /// The snapshot before the batch; `true` when it is done.
     before: Option<watch::Receiver<bool>>,
-    /// Ends that look early.
+    /// Cancels that snapshot.
     cancel: CancelFlag,
 }
 
@@ -44,7 +44,7 @@ impl SnapshotRecorder {
     pub(crate) fn start(thread: RecorderThread) -> std::io::Result<Self> {
         let (jobs, asked) = mpsc::channel();
         let notices = Arc::clone(&thread.notices);
-        // Where none was taken before, one is taken only for a call: it keeps whatever is there.
+        // The first snapshot stores every file, so it is taken only when a call needs it.
         let is_new = !thread.history.has_taken_snapshots();
         std::thread::Builder::new()
             .name("snapshots".to_owned())
@@ -60,17 +60,17 @@ impl SnapshotRecorder {
         })
     }
 
-    /// The end of a call was told, and what it changed may be.
+    /// The end of a call was reported, so its changes may be reported too.
     pub(crate) fn record_told(&self, call: &ToolCallId) {
         self.notices.record_told(call);
     }
 
-    /// What these calls changed, or the whole run if none is named.
+    /// What these calls changed, or the whole run if the list is empty.
     pub(crate) fn list_changes(&self, calls: &[ToolCallId]) -> (Vec<ChangedFile>, usize) {
         self.notices.list_changes(calls)
     }
 
-    /// A call of this tool may come soon: the directory is looked at beforehand.
+    /// A call of this tool may follow, so take the snapshot beforehand.
     pub(crate) fn prepare_for(&self, tool: &ToolName) {
         let may_change_files = !READING_TOOLS.contains(&tool.as_str());
         if may_change_files && self.lock_batch().running == 0 {
@@ -78,8 +78,8 @@ impl SnapshotRecorder {
         }
     }
 
-    /// The model is asked for the first time: meanwhile the first look, which takes longest, is taken, if
-    /// snapshots of this directory were taken before.
+    /// Takes the first snapshot, which is the slowest, during the first model call, if this
+    /// directory has earlier snapshots.
     pub(crate) fn warm_up(&self) {
         if !self.is_warm.swap(true, Ordering::Relaxed) {
             self.prepare();
@@ -90,8 +90,8 @@ impl SnapshotRecorder {
         let _ = self.jobs.send(SnapshotJob::Prepare { cancel: self.cancel_idle.clone() });
     }
 
-    /// Returns when a call, or a hook, which has no id, may begin: the directory was looked at, or that
-    /// was given up. It is over when what is returned is dropped.
+    /// Returns when a call, or a hook (which has no id), may begin: the snapshot is taken or was
+    /// abandoned. Dropping the result marks the end of the call.
     pub(crate) async fn begin_call(
         self: Arc<Self>,
         call: Option<ToolCallId>,
@@ -113,7 +113,7 @@ impl SnapshotRecorder {
         let running = BatchGuard(Arc::clone(&self));
         if let Some(before) = before.as_mut() {
             tokio::select! {
-                // It ends with an error when the thread is gone; then there is nothing to wait for.
+                // Fails when the thread has ended; then there is nothing to wait for.
                 _ = before.wait_for(|is_done| *is_done) => {}
                 () = cancelled => cancel.cancel(),
                 () = tokio::time::sleep(BEFORE_LOOK_WAIT_MAX) => self.give_up_before_look(&cancel),
@@ -122,7 +122,8 @@ impl SnapshotRecorder {
         running
     }
 
-    /// A call does not wait for long. A look that went on beside it would see half of its work.
+    /// A call waits only for a limited time. The snapshot is then cancelled, because it would
+    /// contain half of the call's changes.
     fn give_up_before_look(&self, cancel: &CancelFlag) {
         cancel.cancel();
         if !self.has_told_slow.swap(true, Ordering::Relaxed) {
@@ -134,7 +135,7 @@ impl SnapshotRecorder {
         }
     }
 
-    /// A call has ended. After the last of a batch the directory is looked at.
+    /// A call has ended. After the last one of a batch a snapshot is taken.
     fn end_call(&self) {
         let mut batch = self.lock_batch();
         batch.running = batch.running.saturating_sub(1);
@@ -149,7 +150,7 @@ impl SnapshotRecorder {
         }
     }
 
-    /// Returns when every look that was asked for is over and told, or that takes too long.
+    /// Returns when all requested snapshots are done and reported, or at the limit.
     pub(crate) async fn wait_until_idle(&self, patience: Duration) {
         if Arc::strong_count(&self.pending) > 1 {
             self.wait_for(|done| SnapshotJob::Report { done }, patience).await;
@@ -157,7 +158,7 @@ impl SnapshotRecorder {
         self.notices.flush();
     }
 
-    /// The same at the end of the session, when no work goes on any more.
+    /// The same at the end of the session, when no call runs any more.
     pub(crate) async fn finish(&self, patience: Duration) {
         self.cancel_idle.cancel();
         self.wait_for(|done| SnapshotJob::Finish { done }, patience).await;
@@ -179,7 +180,7 @@ impl SnapshotRecorder {
     }
 }
 
-/// A call that is under way: ended when this is dropped.
+/// A running call; dropping this marks its end.
 #[derive(Debug)]
 pub(crate) struct BatchGuard(Arc<SnapshotRecorder>);
 
@@ -189,9 +190,10 @@ impl Drop for BatchGuard {
     }
 }
 
-/// How long a call waits for the look before it; the first look at a large directory takes longest.
+/// How long a call waits for the snapshot before it. The first one of a large directory is the
+/// slowest.
 const BEFORE_LOOK_WAIT_MAX: Duration = Duration::from_secs(4);
 
-/// Calls of these change no files, so nothing is prepared for them.
+/// Tools that change no files, so no snapshot is prepared for them.
 const READING_TOOLS: [&str; 7] =
     ["Read", "Grep", "Glob", "TodoWrite", "WebFetch", "WebSearch", "AskUserQuestion"];

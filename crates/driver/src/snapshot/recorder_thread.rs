@@ -1,4 +1,4 @@
-//! The thread that looks at the working directory, one job after the other.
+//! The thread that takes snapshots of the working directory, one job at a time.
 
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Weak};
@@ -18,28 +18,28 @@ use crate::rewind::FileHistory;
 
 #[derive(Debug)]
 pub(super) enum SnapshotJob {
-    /// A look that the next batch may begin with, or that at least makes the next one quick.
+    /// Take a snapshot that the next batch may use, or that at least makes the next one fast.
     Prepare { cancel: CancelFlag },
-    /// The look before a batch.
+    /// Take the snapshot before a batch.
     Before { cancel: CancelFlag, done: watch::Sender<bool> },
-    /// The look after a batch.
+    /// Take the snapshot after a batch.
     After { calls: Vec<ToolCallId>, pending: Arc<()> },
-    /// Nothing but an answer.
+    /// Only reply.
     Report { done: oneshot::Sender<()> },
-    /// The session is over.
+    /// The session ends.
     Finish { done: oneshot::Sender<()> },
 }
 
 #[derive(Debug)]
 pub(crate) struct RecorderThread {
     pub(crate) history: Arc<FileHistory>,
-    /// Asked for work in the background, which goes on when its call has ended. The session's own: what it
-    /// has made for its commands goes with it, whatever this thread is busy with then.
+    /// Shows whether background work continues after its call. Weak, because the session must be
+    /// able to drop its temporary files while this thread is busy.
     pub(crate) tool_context: Weak<ToolSessionContext>,
     pub(crate) notices: Arc<ChangeNotices>,
 }
 
-/// What the thread knows between jobs, for each directory.
+/// The thread's state between jobs, for each directory.
 #[derive(Debug, Default)]
 struct RecorderState {
     roots: Vec<RootState>,
@@ -48,9 +48,9 @@ struct RecorderState {
 #[derive(Debug, Default)]
 struct RootState {
     prepared: Option<(SnapshotId, Instant)>,
-    /// The batch under way: the number of its span.
+    /// The index of the current batch's span.
     span: Option<usize>,
-    /// How the directory stood when work was left in the background, and when.
+    /// The snapshot when background work began, and its time.
     left_at: Option<(SnapshotId, u64)>,
 }
 
@@ -66,7 +66,7 @@ impl RecorderThread {
         let mut state = RecorderState::default();
         state.roots.resize_with(shared.members().count(), RootState::default);
         let mut is_registered = false;
-        // Told only once there is something to take back.
+        // The warning is sent only once there is something to undo.
         let mut untold = None;
         for job in jobs {
             let is_prepared = matches!(job, SnapshotJob::Prepare { .. });
@@ -79,7 +79,7 @@ impl RecorderThread {
             {
                 self.warn(&error);
             }
-            // Its list of snapshots is there from the first batch on.
+            // The snapshot list exists from the first batch on.
             if done.is_ok() && state.has_span() && !is_registered {
                 is_registered = true;
                 done = self.history.register_snapshots().map(|is_shared| {
@@ -143,7 +143,7 @@ impl RecorderThread {
         state: &mut RootState,
         cancel: &CancelFlag,
     ) -> Result<(), WorkspaceError> {
-        // What a person changed since an older look would count as the batch's.
+        // Changes a person made since an older snapshot would be attributed to the batch.
         let prepared = state.prepared.take().filter(|(_, at)| at.elapsed() <= PREPARED_AGE_MAX);
         let age = prepared.map_or(0, |(_, at)| clock::elapsed_since(at.into()).0);
         let begun = clock::unix_millis().saturating_sub(age);
@@ -197,7 +197,7 @@ impl RecorderThread {
         context.is_some_and(|context| context.background.running_count() > 0)
     }
 
-    /// What changed while work went on in the background counts as that work's.
+    /// Changes made while background work runs are attributed to that work.
     fn record_background(&self, root: &SharedWorkspace, state: &mut RootState, now: SnapshotId) {
         let Some((from, begun)) = state.left_at.take().filter(|(from, _)| *from != now) else {
             return;
@@ -211,7 +211,7 @@ impl RecorderThread {
         }
     }
 
-    /// The last look of a session, for what went on in the background until its end.
+    /// The last snapshot of a session, for background work until its end.
     fn finish(&self, root: &SharedWorkspace, state: &mut RootState) -> Result<(), WorkspaceError> {
         if state.left_at.is_some()
             && let Some(now) = look(root, &CancelFlag::new())?
@@ -230,7 +230,7 @@ fn look(root: &SharedWorkspace, cancel: &CancelFlag) -> Result<Option<SnapshotId
     root.run(|workspace| Ok(workspace.look(LookDepth::Quick, cancel)?.id))
 }
 
-/// Does it for every directory. What fails in one costs the way back there, and the first such error is
+/// Runs the job for every directory. A failure affects only its directory; the first error is
 /// returned.
 fn for_each_root(
     shared: &SharedWorkspace,
@@ -248,7 +248,7 @@ fn for_each_root(
 }
 
 const OTHER_SESSION: &str = "another session works in this directory: a file that both change at the same time counts as the other's, and a rewind asks before it overwrites what is not this session's";
-/// How old a look may be that a batch begins with.
+/// How old a prepared snapshot may be to be used for a batch.
 const PREPARED_AGE_MAX: Duration = Duration::from_secs(2);
-/// Of more files only the number is told.
+/// Limit on the files listed; beyond it only the number is reported.
 pub(super) const FILES_TOLD_MAX: usize = 200;

@@ -1,61 +1,60 @@
-//! What an agent is: its system prompt, and what it may use.
+//! Definition of an agent: its system prompt, and what it may use.
 
 use std::time::Duration;
 
 use serde_json::Value;
 use windlass_vocabulary::{ModelName, ToolName};
 
-/// An agent that can be asked for by its name.
+/// An agent that can be requested by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AgentDefinition {
     /// Its name.
     pub name: String,
-    /// When to use it, for the model that may.
+    /// When to use it, for the model.
     pub description: String,
-    /// Its system prompt; the parent's when there is none.
+    /// Its system prompt; `None` means the parent's.
     pub prompt: Option<String>,
-    /// The tools it has, of those the parent has; all of them when nothing is said.
+    /// Its tools, out of the parent's; `None` means all of them.
     pub tools: Option<Vec<ToolName>>,
-    /// The model it asks; the parent's when nothing is said.
+    /// Its model; `None` means the parent's.
     pub model: Option<ModelName>,
-    /// The most turns it may take; the parent's limit when nothing is said.
+    /// Its limit on turns; `None` means the parent's.
     pub turns_max: Option<u32>,
     /// It always runs in the background.
     pub background: bool,
-    /// Where it works.
     pub isolation: AgentIsolation,
-    /// Tools it does not have, whatever the parent has.
+    /// Tools it does not get, even if the parent has them.
     pub excluded_tools: Vec<ToolName>,
-    /// Hooks of its own, as they are configured.
+    /// Hooks of its own, as configured.
     pub hooks: Option<Value>,
 }
 
 /// Where an agent works.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AgentIsolation {
-    /// Where its parent does.
+    /// In the parent's directory.
     #[default]
     None,
-    /// In a checkout of its own, made of the last commit of its parent's repository.
+    /// In a git worktree of its own, at the last commit of the parent's repository.
     Worktree,
 }
 
-/// The agents of a session and the bounds they run in.
+/// The agents of a session and their limits.
 #[derive(Clone, Debug)]
 pub struct SubagentConfig {
-    /// Agents with a name, after the general one that is always there.
+    /// Named agents, besides the general one that always exists.
     pub definitions: Vec<AgentDefinition>,
-    /// The model that all of them ask, whatever their definition or the call says.
+    /// The model for all agents. Overrides their definition and the call.
     pub model_override: Option<ModelName>,
     /// How deep sessions may nest.
     pub depth_max: u8,
-    /// How many may run at once, all depths together.
+    /// How many may run at once, at all depths together.
     pub running_max: usize,
-    /// The longest one may take.
+    /// Limit on the run time of one agent.
     pub time_max: Duration,
 }
 
-/// The name of the agent that is like its parent.
+/// The agent with the same prompt and tools as its parent.
 pub(crate) const GENERAL_AGENT: &str = "general-purpose";
 
 impl Default for SubagentConfig {

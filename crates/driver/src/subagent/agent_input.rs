@@ -1,4 +1,4 @@
-//! What a model may say when it wants an agent, and what it is told of that.
+//! The input of the `Agent` tool, and its description for the model.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -8,11 +8,11 @@ use windlass_vocabulary::{Effort, Json, ToolSpec};
 
 use super::agent_definition::{AgentDefinition, GENERAL_AGENT};
 
-/// The tool's name, matched literally by rules.
+/// Permission rules match this name literally.
 pub(super) const AGENT_TOOL_NAME: &str = "Agent";
-/// A result longer than this is shortened like any other.
+/// A longer result is shortened like any other.
 const RESULT_BYTES_MAX: usize = 50_000;
-/// Characters of a definition's description that are told.
+/// Limit on the characters of a definition's description.
 const DESCRIPTION_CHARS_MAX: usize = 300;
 
 /// What the model asks for.
@@ -75,7 +75,7 @@ impl AgentInput {
     }
 }
 
-/// What the model is told of the tool.
+/// The description of the tool for the model.
 pub(super) fn build_spec(definitions: &[AgentDefinition]) -> ToolSpec {
     let mut words = String::from(
         "Gives a task to an agent with a context of its own, and returns its final answer. It sees \
@@ -92,7 +92,7 @@ pub(super) fn build_spec(definitions: &[AgentDefinition]) -> ToolSpec {
         std::iter::once(GENERAL_AGENT).chain(definitions.iter().map(|known| known.name.as_str()));
     let names: Vec<Value> = names.map(Value::from).collect();
     let mut schema: Value = serde_json::from_str(spec.input_schema.as_str()).unwrap_or_default();
-    // Which agents there are is not known before the session is.
+    // The list of agents is known only when the session starts, so it is added to the schema here.
     if let Some(kind) =
         schema.pointer_mut("/properties/subagent_type").and_then(Value::as_object_mut)
     {

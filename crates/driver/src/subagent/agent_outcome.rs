@@ -1,4 +1,4 @@
-//! What a parent's model is told of an agent: that it began, or what came of it.
+//! The result of an agent for the parent's model: that it started, or how it ended.
 
 use std::path::{Path, PathBuf};
 
@@ -17,7 +17,7 @@ pub(super) enum AgentAbort {
 
 pub(super) struct AgentEnd {
     pub(super) took: u64,
-    /// A worktree that is kept, and words about it.
+    /// A worktree that is kept, with a message about it.
     pub(super) remaining_worktree: Option<(String, PathBuf)>,
 }
 
@@ -42,7 +42,7 @@ pub(super) fn build_launched_outcome(
     ToolOutcome {
         structured: Some(Json::from_checked(&structured.to_string())),
         is_left: true,
-        // What it will do to the workspace is not known; to assume that it does is the safe side.
+        // Unknown, so assume that it will change the workspace: that is the safe side.
         changed_workspace: true,
         ..ToolOutcome::from_text(words)
     }
@@ -101,7 +101,7 @@ pub(super) fn build_outcome(
     ToolOutcome {
         structured: Some(Json::from_checked(&structured.to_string())),
         spent: ending.cost,
-        // What it did to the workspace is not known here; to assume that it did is the safe side.
+        // Unknown, so assume that it changed the workspace if it made any call.
         changed_workspace: nested.calls > 0,
         ..ToolOutcome::from_text(words)
     }
@@ -121,7 +121,7 @@ fn describe_end(words: &str, answer: &str, kept: Option<&str>) -> String {
         said.push_str(&format!(" {more}."));
     }
     if !answer.is_empty() {
-        said.push_str(&format!(" The last it said:\n{answer}"));
+        said.push_str(&format!(" Its last message:\n{answer}"));
     }
     said
 }

@@ -1,4 +1,4 @@
-//! Where an agent works: with its parent, or in a checkout of its own to which its rights move.
+//! Where an agent works: in its parent's directory, or in a worktree to which its rules are moved.
 
 use std::path::{Path, PathBuf};
 
@@ -15,9 +15,9 @@ use crate::scratch_directory::create_scratch_directory;
 
 #[derive(Debug)]
 pub(super) enum AgentWorkspace {
-    /// Where its parent does.
+    /// In the parent's directory.
     Shared,
-    /// In a checkout of its own.
+    /// In a worktree of its own.
     Worktree(Box<Worktree>),
 }
 
@@ -34,7 +34,8 @@ impl AgentWorkspace {
         }
         let folder = match journal {
             Some(place) => worktrees_folder(place),
-            // One that is kept must outlive the session, so it is not in what the session removes.
+            // A kept worktree must outlive the session, so it is not in a directory that the
+            // session removes.
             None => create_scratch_directory().map_err(|error| format!("{error}."))?,
         };
         let folder = std::path::absolute(&folder).unwrap_or(folder);
@@ -42,14 +43,14 @@ impl AgentWorkspace {
         match Worktree::create(parent.files.cwd.clone(), path, cancel.clone()).await {
             Ok(worktree) => Ok(Self::Worktree(Box::new(worktree))),
             Err(problem) => {
-                // Only if it is empty.
+                // Fails unless it is empty.
                 let _ = std::fs::remove_dir(&folder);
                 Err(format!("The agent has no worktree to work in. {problem}"))
             }
         }
     }
 
-    /// The surroundings there, and what is allowed there: the parent's rights, moved, not more.
+    /// The tool context in the worktree, and the parent's policy with its paths moved there.
     pub(super) fn build_tool_context(
         &self,
         parent: &ToolSessionContext,
@@ -64,7 +65,8 @@ impl AgentWorkspace {
             .filter_map(|old| worktree.map_directory(&old).map(|new| (old, new)))
             .collect();
         let whole = (worktree.repository_root().to_owned(), worktree.path().to_owned());
-        // A directory may be spelled over a link, so that it does not begin like the whole.
+        // A directory may be spelled through a symlink, so that it does not start with the root's
+        // path.
         for (old, new) in std::iter::once(&whole).chain(&inside) {
             copy_rules_to(&mut policy.rules.deny, old, new);
             copy_rules_to(&mut policy.rules.ask, old, new);
@@ -82,13 +84,14 @@ impl AgentWorkspace {
         }
     }
 
-    /// The agent is done. What the parent's model must know of the place.
+    /// Called when the agent has ended. Returns a kept worktree, and a message about it for the
+    /// parent's model.
     pub(super) async fn clean_up(self) -> Option<(String, PathBuf)> {
         let Self::Worktree(worktree) = self else { return None };
         let path = worktree.path().to_owned();
         match worktree.remove_if_unchanged().await {
             WorktreeOutcome::Removed => {
-                // Only if no other is left in it.
+                // Fails unless it is empty.
                 let _ = path.parent().map(std::fs::remove_dir);
                 None
             }
@@ -100,24 +103,24 @@ impl AgentWorkspace {
     }
 }
 
-/// Where the agents of a session that is kept have their worktrees.
+/// The folder for worktrees of a session with a journal.
 fn worktrees_folder(journal: &JournalLocation) -> PathBuf {
     journal.path.with_extension("worktrees")
 }
 
-/// Worktrees that earlier processes of this session left.
+/// Worktrees that earlier processes of this session left behind.
 pub(crate) fn find_leftover_worktrees(journal: &JournalLocation) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(worktrees_folder(journal)).into_iter().flatten().flatten();
     entries.map(|entry| entry.path()).filter(|path| path.is_dir()).take(LEFTOVERS_MAX).collect()
 }
 
-/// Removes those of them in which nothing happened, and reports where unmerged work lies.
+/// Removes those without changes, and reports where unmerged work is.
 pub(crate) async fn clean_up_leftovers(left: Vec<PathBuf>, notice_sender: NoticeSender) {
     let mut kept = Vec::new();
     for path in left {
         match Worktree::remove_orphan_if_unchanged(path.clone()).await {
             WorktreeOutcome::Removed => {
-                // Only if no other is left in it.
+                // Fails unless it is empty.
                 let _ = path.parent().map(std::fs::remove_dir);
             }
             WorktreeOutcome::Kept(why) => kept.push(format!("{} ({why})", path.display())),
@@ -128,10 +131,10 @@ pub(crate) async fn clean_up_leftovers(left: Vec<PathBuf>, notice_sender: Notice
     }
 }
 
-/// Worktrees looked at when a session is opened.
+/// Limit on the worktrees checked when a session is opened.
 const LEFTOVERS_MAX: usize = 16;
 
-/// A rule that names a place by its full path holds for the copy of that place too.
+/// A rule that names an absolute path must also apply to the copy of that path.
 fn copy_rules_to(rules: &mut Vec<Rule>, old: &Path, new: &Path) {
     let old = old.to_string_lossy();
     let new = new.to_string_lossy();

@@ -1,5 +1,5 @@
-//! Nested sessions: the tool `Agent` starts one, waits for its answer and returns it to the parent's
-//! model as a result.
+//! Nested sessions: the `Agent` tool starts one, waits for its answer, and returns it to the
+//! parent's model as the result.
 //!
 //! A nested session has its own context, tools, model and limits; its money comes out of the parent's
 //! budget, its permissions are the parent's at that moment, and its questions go to the parent's

@@ -1,4 +1,4 @@
-//! One nested session, from its start to its end: waited for, or left in the background.
+//! One nested session, from start to end, in the foreground or in the background.
 
 use std::sync::Arc;
 
@@ -21,8 +21,8 @@ use crate::notices::Notices;
 use crate::panic_guard::catch_panic;
 use crate::session::Session;
 
-/// Runs it. Whatever happens, its money is accounted for and nothing of it is left running, except
-/// in the background, where it has an end of its own.
+/// Runs it. Its cost is always accounted for. Nothing of it keeps running after this returns,
+/// except in the background, where it ends by itself.
 pub(super) async fn run_agent(
     factory: &Arc<NestedSessionFactory>,
     input: AgentInput,
@@ -30,7 +30,8 @@ pub(super) async fn run_agent(
     call: &ToolCallId,
     call_context: ToolCallContext,
 ) -> ToolOutcome {
-    // Only the first session leaves agents behind: another one's end would end them unfinished.
+    // Only the first session may have background agents: a nested session's end would end them too
+    // early.
     let is_left = (input.run_in_background || definition.background) && factory.depth == 1;
     let nested = match NestedSession::start(factory, input, definition, call, call_context).await {
         Ok(nested) => nested,
@@ -53,9 +54,9 @@ pub(super) struct NestedSession {
     notices: Notices,
     call_context: ToolCallContext,
     cancel: CancellationToken,
-    /// What is known of it while it is left alone.
+    /// Its entry in the list of background tasks.
     background_agent: Option<BackgroundAgent>,
-    /// The user may send it into the background after all; the call is answered here then.
+    /// Set if the user can move it to the background; the call is then answered through the sender.
     background_request: Option<(CancellationToken, oneshot::Sender<ToolOutcome>)>,
     pub(super) answer: String,
     pub(super) calls: u64,
@@ -124,7 +125,7 @@ impl NestedSession {
         })
     }
 
-    /// Waits for it, unless the user sends it into the background meanwhile.
+    /// Waits for it, unless the user moves it to the background.
     async fn run_awaited(mut self) -> ToolOutcome {
         let tool_context = Arc::clone(&self.call_context.tool_context);
         let waiting = tool_context.background.register_foreground(
@@ -134,7 +135,7 @@ impl NestedSession {
         );
         self.cancel = waiting.stop.clone();
         let (launched, left) = oneshot::channel();
-        // Only the first session leaves agents behind.
+        // Only the first session may have background agents.
         if self.sessions.depth == 1 {
             self.background_request = Some((waiting.background_request.clone(), launched));
         }
@@ -142,7 +143,7 @@ impl NestedSession {
         tokio::select! {
             biased;
             Ok(outcome) = left => {
-                // One that breaks down sends no bill and keeps what was set aside for it.
+                // If the task panics, it reports no cost and its reservation stays charged.
                 tokio::spawn(async move { catch_panic(finishing).await.map(drop) });
                 outcome
             }
@@ -150,7 +151,7 @@ impl NestedSession {
         }
     }
 
-    /// It is waited for no longer, if what it does can be kept.
+    /// Moves it to the background, if its output can be kept.
     fn move_to_background(&mut self) {
         let Some((_, answer)) = self.background_request.take() else { return };
         let Self { id, input, call_context, .. } = &*self;
@@ -168,7 +169,7 @@ impl NestedSession {
         }
     }
 
-    /// Lets it run and says where it can be found.
+    /// Runs it in the background, and returns where to find it.
     async fn run_in_background(mut self) -> ToolOutcome {
         let Self { id, input, call_context, .. } = &self;
         let started = call_context.tool_context.background.start_agent(
@@ -190,7 +191,7 @@ impl NestedSession {
         let launched = agent_outcome::build_launched_outcome(id, input, background.output_path());
         self.cancel = background.cancel_token();
         self.background_agent = Some(background);
-        // One that breaks down sends no bill and keeps what was set aside for it.
+        // If the task panics, it reports no cost and its reservation stays charged.
         tokio::spawn(async move { catch_panic(self.run_to_end()).await.map(drop) });
         launched
     }
@@ -211,7 +212,7 @@ impl NestedSession {
         if let Some(mut background) = self.background_agent.take() {
             let answer = agent_outcome::collect_outcome_text(&outcome);
             background.write(&format!("\n{answer}\n"));
-            // Paid for before its end is reported.
+            // The cost must be reported before the end.
             self.call_context.cost_sender.clone().report(outcome.spent);
             let words = if outcome.is_error { "It failed." } else { "It is done." };
             background.finish(words.to_owned(), outcome.is_error, Some(answer));
@@ -238,7 +239,7 @@ impl NestedSession {
                     None => std::future::pending().await,
                 }
             };
-            // What was spent up to a forced end is reported by the end itself, so it is waited for.
+            // Waits for the end of the run, because it reports the cost up to a forced end.
             let notice = tokio::select! {
                 biased;
                 () = cancel.cancelled(), if abort.is_none() => {
@@ -280,7 +281,7 @@ impl NestedSession {
         }
     }
 
-    /// One that was left alone may be given more to do when it is done, by hooks, so many times.
+    /// When a background agent has finished, hooks may give it more work, up to a limit.
     async fn try_continue(&mut self, ending: &RunEnding, timer: &mut RunningTimer) -> bool {
         if self.background_agent.is_none()
             || ending.terminal.is_error()
@@ -297,8 +298,8 @@ impl NestedSession {
         prompt.is_some_and(|prompt| self.session.submit(prompt).is_ok())
     }
 
-    /// What is worth telling beside the parent's own words. What still deeper sessions tell is passed
-    /// on as it is: it names its own call.
+    /// Shows the parent's client what the agent does. Notices of deeper sessions are passed on
+    /// unchanged: they name their own call.
     fn forward_notice(&self, notice: &Notice) {
         let is_told = matches!(
             notice,
@@ -325,7 +326,7 @@ impl NestedSession {
         self.sessions.notice_sender.send(forwarded);
     }
 
-    /// Passes questions on to the parent's client, and keeps track of progress.
+    /// Passes questions to the parent's client, and tracks progress.
     fn apply_notice(&mut self, notice: Notice) {
         let notice_sender = &self.sessions.notice_sender;
         let questions = &self.sessions.tree.questions;
@@ -362,7 +363,7 @@ impl NestedSession {
     }
 }
 
-/// How often hooks may find more to do for one that was left alone.
+/// How often hooks may give a background agent more work.
 const IDLE_ROUNDS_MAX: u8 = 8;
-/// Bytes of a call's input that are kept for display.
+/// Limit on the bytes of a call's input that are shown.
 const CALL_BYTES_SHOWN: usize = 300;

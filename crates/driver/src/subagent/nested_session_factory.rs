@@ -1,5 +1,4 @@
-//! What nested sessions are made of: everything of the parent that they need, and the bounds of the
-//! whole tree.
+//! Creates nested sessions from the parent's parts, within the limits of the whole tree.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -27,7 +26,7 @@ use crate::observer::SessionObserver;
 use crate::session_builder::{ModelAccess, SessionBuilder, SessionNesting};
 use crate::transcript_writer::TranscriptConfig;
 
-/// What of the parent nested sessions are made of.
+/// The parent's parts that nested sessions use.
 #[derive(Clone, Debug)]
 pub(crate) struct ParentSession {
     pub(crate) settings: Settings,
@@ -46,7 +45,7 @@ pub(crate) struct ParentSession {
 pub(crate) struct NestedSessionFactory {
     pub(crate) subagents: SubagentConfig,
     pub(crate) parent: ParentSession,
-    /// How deep the sessions that come from here are: 1 for children of the first.
+    /// The depth of the created sessions: 1 for children of the first.
     pub(crate) depth: u8,
     pub(crate) tree: SessionTree,
     pub(crate) observer: Option<Arc<dyn SessionObserver>>,
@@ -61,7 +60,7 @@ pub(crate) struct SessionTree {
     agent_count: Arc<AtomicU64>,
 }
 
-/// A place in the tree, given back when it is dropped.
+/// A place among the running agents, released on drop.
 #[derive(Debug)]
 pub(crate) struct AgentSlot(Arc<AtomicUsize>);
 
@@ -72,7 +71,7 @@ impl Drop for AgentSlot {
 }
 
 impl NestedSessionFactory {
-    /// A place for one more session, if there is one.
+    /// A free place, if there is one.
     pub(super) fn acquire_slot(&self) -> Option<AgentSlot> {
         let max = self.subagents.running_max;
         let taken = self.tree.running.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |now| {
@@ -81,12 +80,13 @@ impl NestedSessionFactory {
         taken.is_ok().then(|| AgentSlot(Arc::clone(&self.tree.running)))
     }
 
-    /// A name that no other agent of the tree has.
+    /// An id that is unique in the tree.
     pub(super) fn next_agent_id(&self) -> AgentId {
         loop {
             let number = self.tree.agent_count.fetch_add(1, Ordering::Relaxed) + 1;
             let name = format!("agent-{number}");
-            // An earlier process of this session had agents too; theirs are not continued.
+            // Ids of an earlier process of this session must not be reused; its agents are not
+            // continued.
             let is_new = self.parent.journal.as_ref().is_none_or(|place| {
                 !agent_journals_folder(place).join(&name).with_extension("jsonl").exists()
             });
@@ -96,8 +96,7 @@ impl NestedSessionFactory {
         }
     }
 
-    /// A nested session, ready to start: never with more rights or more money than its parent has
-    /// now.
+    /// Prepares a nested session, never with more rights or more money than its parent has now.
     pub(super) fn prepare_builder(
         &self,
         id: &AgentId,
@@ -149,7 +148,7 @@ impl NestedSessionFactory {
         }
         if let Some(location) = &parent.journal {
             let path = agent_journal_path(location, id);
-            // Should it not be there in the end, opening the journal says so.
+            // If this fails, opening the journal reports the error.
             let _ = path.parent().map(std::fs::create_dir_all);
             builder = builder.journal_location(JournalLocation {
                 path,
@@ -167,7 +166,8 @@ impl NestedSessionFactory {
 
     fn select_tools(&self, definition: &AgentDefinition) -> ToolRegistry {
         let mut registry = self.parent.registry.clone();
-        // Only the parent leaves its plan mode, and only it answers with the object its client wants.
+        // These tools belong to the parent: only it leaves its plan mode and returns the structured
+        // output.
         let parent_only = ["EnterPlanMode", "ExitPlanMode", "StructuredOutput"];
         registry.retain(|spec| !parent_only.contains(&spec.name.as_str()));
         if let Some(tools) = &definition.tools {
@@ -190,7 +190,7 @@ fn read_hooks(hooks: &SharedHooks) -> HookSet {
     hooks.read().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
-/// Hooks of the agent's own, for as long as it runs. Its end is the end of a nested session.
+/// The agent's own hooks, active while it runs. Its `Stop` hooks become `SubagentStop`.
 fn parse_agent_hooks(definition: &AgentDefinition) -> HookSet {
     let Some(Value::Object(hooks)) = &definition.hooks else { return HookSet::default() };
     let renamed = |(event, groups): (&String, &Value)| {
@@ -198,11 +198,11 @@ fn parse_agent_hooks(definition: &AgentDefinition) -> HookSet {
         (event.to_owned(), groups.clone())
     };
     let hooks = hooks.iter().map(renamed).collect();
-    // What cannot be used was reported when the definition was read.
+    // Problems were already reported when the definition was read.
     HookSet::parse(&Value::Object(hooks), &HookSource::new(format!("agent {}", definition.name))).0
 }
 
-/// Replaces the working directory of the parent in the system context by that of the agent.
+/// Replaces the parent's working directory in the system context by the agent's.
 fn relocate_context(settings: &mut Settings, parents: &str, tool_context: &ToolSessionContext) {
     for (_, value) in
         settings.prompt.system_context.iter_mut().filter(|(_, value)| value == parents)
@@ -215,7 +215,6 @@ fn agent_journal_path(place: &JournalLocation, id: &AgentId) -> PathBuf {
     agent_journals_folder(place).join(format!("{id}.jsonl"))
 }
 
-/// Where the journals of a session's agents lie.
 fn agent_journals_folder(place: &JournalLocation) -> PathBuf {
     place.path.with_extension("agents")
 }

@@ -1,8 +1,8 @@
-//! Commands that nobody was asked about, held by the kernel to what they were judged to do.
+//! Confines commands that run without a question to what they were judged to do.
 //!
-//! One that only reads starts in a read-only cell. One that the mode lets edit starts in a sandbox
-//! that may write inside the working directories. What cannot be held does not start: the model is
-//! told how to have the user asked instead.
+//! A read-only command runs in a read-only cell. A command that the permission mode lets edit runs
+//! in a sandbox with write access to the working directories. What cannot be confined does not
+//! start: the model learns how to have the user asked instead.
 
 use std::ffi::OsString;
 use std::io;
@@ -22,18 +22,18 @@ use windlass_tool::{
 
 use super::sandbox_launcher::{CommandSandboxConfig, ToolSandboxLauncher};
 
-/// What commands that run unasked may see and write.
+/// What commands that run without a question may see and write.
 #[derive(Clone, Debug)]
 pub struct CommandCellConfig {
-    /// Where the session works: may be written by commands that the mode lets edit.
+    /// The working directories; commands that may edit can write there.
     pub roots: Vec<PathBuf>,
-    /// Whose secrets are hidden.
+    /// The home directory whose secrets are hidden.
     pub home: Option<PathBuf>,
-    /// More that they must not see.
+    /// Further paths that are hidden.
     pub hidden: Vec<PathBuf>,
-    /// What they may see although it lies in a hidden place.
+    /// Exceptions inside hidden paths.
     pub shown: Vec<PathBuf>,
-    /// How a sandbox for edits is found, once one is needed.
+    /// How to find a sandbox for edits, when one is needed.
     pub sandbox: SandboxProbeOptions,
 }
 
@@ -42,18 +42,18 @@ pub struct CommandCellConfig {
 pub struct ToolCellLauncher {
     cell: Arc<Cell>,
     config: CommandCellConfig,
-    /// What a read-only command must not see.
+    /// Paths hidden from a read-only command.
     hidden: Vec<PathBuf>,
-    /// Found when the first edit runs: most sessions have none.
+    /// Probed with the first edit, because most sessions have none.
     editing: OnceLock<Result<ToolSandboxLauncher, SandboxUnavailable>>,
 }
 
 impl ToolCellLauncher {
-    /// Finds out whether this machine can hold commands. Takes well under a millisecond.
+    /// Checks whether this machine can confine commands. Takes well under a millisecond.
     ///
     /// # Errors
     ///
-    /// When it cannot: then only what is completely understood may run unasked.
+    /// It cannot: then only commands that are fully understood may run without a question.
     pub fn probe(config: CommandCellConfig) -> Result<Self, SandboxUnavailable> {
         Ok(Self::new(Arc::new(Cell::probe()?), config))
     }
@@ -63,7 +63,7 @@ impl ToolCellLauncher {
         Self { cell, config, hidden, editing: OnceLock::new() }
     }
 
-    /// With what, and what it does not cover; for people.
+    /// Describes the mechanism and its limits, for users.
     #[must_use]
     pub fn report(&self) -> &str {
         self.cell.report()
@@ -79,7 +79,7 @@ impl ToolCellLauncher {
         Ok(HeldReader { cell: Some(cell), command: Some(launch.build_command()) })
     }
 
-    /// What a command may see that writes its temporary files here, in a directory of its own.
+    /// The plan of a command that has a temporary directory of its own.
     fn build_plan(&self, temporary: &Path, own: &Path, hidden: &[PathBuf]) -> CellPlan {
         let mut plan = CellPlan {
             temporary_directory: temporary.to_owned(),
@@ -88,7 +88,7 @@ impl ToolCellLauncher {
         };
         plan.hidden.extend(hidden.iter().cloned());
         plan.shown.extend(self.config.roots.iter().cloned());
-        // Its siblings come and go, the place of all of them does not.
+        // Sibling directories come and go, so the common parent is shown.
         plan.shown.extend(own.parent().map(Path::to_owned));
         plan
     }
@@ -118,7 +118,7 @@ impl ToolCellLauncher {
     }
 }
 
-/// Secrets of this home and of the machine, homes of others, and what the user named.
+/// Secrets in this home and on the machine, other users' homes, and what the user configured.
 fn list_hidden_paths(config: &CommandCellConfig) -> Vec<PathBuf> {
     let mut hidden = list_other_homes(config.home.as_deref());
     hidden.extend(config.home.iter().flat_map(|home| secrets::list_home_secrets(home)));
@@ -133,7 +133,7 @@ impl ProcessLauncher for ToolCellLauncher {
         match launch.confinement {
             Confinement::ReadOnly => Ok(Box::new(self.prepare_reading(launch)?)),
             Confinement::WriteInsideRoots => self.prepare_editing(launch),
-            // Only programs of it are held, each by the words before it.
+            // Only programs within the command are confined, each by its arguments.
             Confinement::Unconfined => {
                 Ok(Box::new(HeldReader { cell: None, command: Some(launch.build_command()) }))
             }
@@ -145,7 +145,7 @@ impl ProcessLauncher for ToolCellLauncher {
             self.build_plan(programs.temporary_directory, programs.directory, programs.hidden);
         let plan =
             HeldProgramPlan { cell, set: programs.set.to_vec(), unset: programs.unset.to_vec() };
-        // Not where they may write: one could change what the next is held to.
+        // Must not be writable for them: a program could change the plan of the next one.
         let file = programs.directory.join("plan");
         std::fs::write(&file, plan.to_bytes())
             .map_err(|error| format!("{} cannot be written: {error}.", file.display()))?;
@@ -164,7 +164,7 @@ impl ProcessLauncher for ToolCellLauncher {
 
 #[derive(Debug)]
 struct HeldReader {
-    /// Around the whole of it; otherwise around programs in it.
+    /// Set if the whole command is confined; otherwise programs in it are.
     cell: Option<PreparedCell>,
     command: Option<std::process::Command>,
 }
@@ -177,7 +177,7 @@ impl PreparedLaunch for HeldReader {
         let Some(cell) = self.cell.take() else {
             return start(command);
         };
-        // The process is started on another thread and watched from this one's event loop.
+        // The process is spawned on another thread, but watched by this runtime.
         let runtime = tokio::runtime::Handle::current();
         cell.spawn(|| {
             let _entered = runtime.enter();

@@ -1,12 +1,12 @@
-//! What a call changed in the context of the following ones, read off the surroundings: files in
-//! hand, the shell's directory, the task list. Sent when it differs from what was sent last.
+//! Reports what a call changed for the following ones, taken from the tool context: files read, the
+//! shell's directory, the task lists. Sent only when it has changed.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use windlass_tool::{TaskLists, ToolSessionContext};
 use windlass_vocabulary::ToolOutcome;
 
-/// Files told with one outcome.
+/// Limit on the files reported with one outcome.
 const FILES_MAX: usize = 5;
 
 #[derive(Debug, Default)]
@@ -22,13 +22,13 @@ struct ReportedContext {
 }
 
 impl ContextReporter {
-    /// The list is known already, from an earlier process or before a rewind.
+    /// These lists are already known, from an earlier process or before a rewind.
     pub(crate) fn with_task_lists(lists: &TaskLists) -> Self {
         let tasks = lists.render().map(Arc::from);
         Self { last: Mutex::new(ReportedContext { tasks, ..ReportedContext::default() }) }
     }
 
-    /// Adds what is new to what came of a call.
+    /// Adds the changes to the outcome of a call.
     pub(crate) fn append_changes(
         &self,
         tool_context: &ToolSessionContext,

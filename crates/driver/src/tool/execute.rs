@@ -1,7 +1,7 @@
-//! One granted call, from its start to what came of it.
+//! Executes one granted call and returns its outcome.
 //!
-//! A panic, an unknown name and a tool that does not stop when asked all end in an outcome the
-//! model can read. The tool's future is dropped at the end, and with it whatever it started.
+//! A panic, an unknown name and a tool that ignores cancellation all end in an outcome that the
+//! model can read. The tool's future is dropped at the end, with everything it started.
 
 use std::time::Duration;
 

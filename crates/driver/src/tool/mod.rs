@@ -1,9 +1,9 @@
-//! Runs granted calls, each as a task of its own.
+//! Runs granted calls, each in a task of its own.
 //!
-//! A call ends in exactly one `ToolEnded`, whatever happens inside: see `execute`; one that leaves a
-//! session in the background sends another with its bill. Which calls may
-//! run together, and in which order their results are shown, is the engine's to say. A nested
-//! session is a tool like any other: see `subagent`.
+//! A call ends in exactly one `ToolEnded`, even after a panic (see `execute`); a call that leaves a
+//! session in the background sends another one with its cost. The engine decides which calls may
+//! run together, and in which order their results are shown. A nested session is a tool like any
+//! other: see `subagent`.
 
 pub(crate) mod cell_launcher;
 mod context_reporter;
@@ -34,17 +34,17 @@ use crate::session_journal::durability::DurabilityGate;
 use crate::shared_budget::BudgetGate;
 use crate::snapshot::SnapshotRecorder;
 
-/// What must be so before a call starts, and what it may do then.
+/// The conditions for starting a call, and the policy it may use.
 pub(crate) struct StartConditions {
     pub(crate) gate: DurabilityGate,
-    /// Opens when what the call may spend is set aside.
+    /// Opens when the money for the call is reserved.
     pub(crate) budget: BudgetGate,
     pub(crate) class: EffectClass,
     pub(crate) trace_context: Option<TraceContext>,
 }
 
 impl StartConditions {
-    /// For what starts no call.
+    /// For effects that start no call.
     pub(crate) fn none() -> Self {
         let (gate, budget) = (DurabilityGate::open(), BudgetGate::default());
         Self { gate, budget, class: EffectClass::Pure, trace_context: None }
@@ -88,8 +88,8 @@ impl ToolRunner {
         }
     }
 
-    /// Starts a call, when the gate is open and snapshots know how files are. If it never opens, the call ends
-    /// silently: nothing waits for its result any more.
+    /// Starts a call when the gate is open and the snapshot before it is taken. If the gate never
+    /// opens, the call ends silently: nothing waits for its result any more.
     pub(crate) fn start(
         &mut self,
         ticket: Ticket,
@@ -159,7 +159,7 @@ impl ToolRunner {
             path_instructions.append_to_outcome(&mut outcome).await;
             let is_left = outcome.is_left;
             let _ = events.send(Event::ToolEnded { ticket, outcome }).await;
-            // What runs on can be cancelled under its ticket until it has sent its bill.
+            // The background session can be cancelled by its ticket until it has reported its cost.
             if is_left && let Some(spent) = billed.recv().await {
                 let outcome = ToolOutcome { spent, ..ToolOutcome::from_text("") };
                 let _ = events.send(Event::ToolEnded { ticket, outcome }).await;
@@ -168,19 +168,19 @@ impl ToolRunner {
         });
     }
 
-    /// Calls that start from now on report there.
+    /// Sends events of calls that start from now on to this channel.
     pub(crate) fn report_to(&mut self, events: mpsc::Sender<Event>) {
         self.events = events;
         self.context_reporter = Arc::default();
     }
 
-    /// The model's lists are these from now on, and the conversation knows them.
+    /// Replaces the model's task lists; the conversation knows them already.
     pub(crate) fn restore_task_lists(&mut self, lists: TaskLists) {
         self.context_reporter = Arc::new(ContextReporter::with_task_lists(&lists));
         self.tool_context.model.restore_task_lists(lists);
     }
 
-    /// Asks a call to end, with everything it started.
+    /// Cancels a call and everything it started.
     pub(crate) fn cancel(&self, ticket: Ticket) {
         if let Some(cancel) = self.cancels.get(&ticket) {
             cancel.cancel();
@@ -197,7 +197,7 @@ impl ToolRunner {
         !self.running.is_empty()
     }
 
-    /// Waits for the end of any call; at once if none is under way.
+    /// Waits until any call ends; returns at once if none is running.
     pub(crate) async fn wait_for_one(&mut self) {
         if let Some(gone) = self.running.join_next().await {
             self.remove_finished(gone.ok());
@@ -211,5 +211,5 @@ impl ToolRunner {
     }
 }
 
-/// Words of progress that may wait; more are dropped, as progress is decoration.
+/// Capacity of the progress queue; more is dropped, because progress is only for display.
 const PROGRESS_MAX: usize = 16;

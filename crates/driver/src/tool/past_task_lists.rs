@@ -1,7 +1,7 @@
-//! The model's task lists as a conversation left them: made again from the calls that changed them.
+//! Rebuilds the model's task lists from the calls of a conversation that changed them.
 //!
-//! They live in memory beside the session, so a resumed or rewound one would otherwise start with
-//! lists that its conversation does not know.
+//! They live only in memory, so a resumed or rewound session would otherwise start with lists that
+//! do not match its conversation.
 
 use std::collections::HashMap;
 use std::sync::Arc;

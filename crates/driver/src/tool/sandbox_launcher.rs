@@ -1,7 +1,7 @@
-//! Shell commands behind the kernel's side of the policy.
+//! Runs shell commands in a sandbox, the kernel's part of the policy.
 //!
-//! What a command may touch follows from where the session works and what the user allows; whether
-//! it may run at all was decided before. What cannot be held as it must be does not start.
+//! What a command may access follows from the working directories and the user's settings; whether
+//! it may run at all was decided before. What cannot be confined does not start.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -18,26 +18,26 @@ use windlass_tool::{
     SpawnCommandFn, may_hold_token,
 };
 
-/// What commands of a session are held to.
+/// The limits for commands of a session.
 #[derive(Clone, Debug, Default)]
 pub struct CommandSandboxConfig {
-    /// Directories they may write to.
+    /// Directories with write access.
     pub roots: Vec<PathBuf>,
-    /// Whose secrets are hidden.
+    /// The home directory whose secrets are hidden.
     pub home: Option<PathBuf>,
-    /// More that they must not see.
+    /// Further paths that are hidden.
     pub hidden: Vec<PathBuf>,
-    /// What they may see although it is the kind of place where secrets are.
+    /// Exceptions inside hidden paths.
     pub shown: Vec<PathBuf>,
-    /// Files and directories that stay as they are, inside the roots.
+    /// Files and directories inside the roots that stay read-only.
     pub protected: Vec<PathBuf>,
-    /// More that they may read, and sockets they may speak to.
+    /// Further paths with read access, and sockets that may be used.
     pub readable: Vec<PathBuf>,
-    /// Whom they may talk to.
+    /// The network access.
     pub network: SandboxNetwork,
-    /// The way to those they may talk to, kept open as long as this is.
+    /// The proxy to the allowed hosts; it runs as long as this exists.
     pub gate: Option<Arc<ProxyThread>>,
-    /// A call may ask to run without all this; whether it may is a matter of permission.
+    /// Whether a call may request to run without the sandbox; the permission rules decide on it.
     pub may_be_disabled: bool,
 }
 
@@ -49,11 +49,11 @@ pub struct ToolSandboxLauncher {
 }
 
 impl ToolSandboxLauncher {
-    /// Finds out what this machine can hold commands with.
+    /// Finds the sandbox mechanism of this machine.
     ///
     /// # Errors
     ///
-    /// When it has nothing that works: then nothing may start that must be held.
+    /// There is none that works: then no command that needs confinement may start.
     pub fn probe(
         wanted: &SandboxProbeOptions,
         confinement: CommandSandboxConfig,
@@ -62,7 +62,7 @@ impl ToolSandboxLauncher {
         Ok(Self { sandbox, config: confinement })
     }
 
-    /// With what, why with that, and what it does not cover; for people.
+    /// Describes the mechanism, why it was chosen, and its limits, for users.
     #[must_use]
     pub fn report(&self) -> &str {
         self.sandbox.report()
@@ -75,8 +75,8 @@ impl ToolSandboxLauncher {
         plan.roots.clone_from(roots);
         plan.protected.clone_from(protected);
         plan.readable.clone_from(readable);
-        // A home where the host keeps temporary files is a home all the same: what is written there
-        // fails instead of vanishing.
+        // A home inside the temporary directory is hidden like any other: writes there fail instead
+        // of being lost.
         let is_apart = |home: &&PathBuf| !roots.iter().any(|root| home.starts_with(root));
         plan.readable.extend(home.iter().filter(is_apart).cloned());
         plan.scratch = vec![launch.scratch_directory.to_owned()];
@@ -92,7 +92,8 @@ impl ToolSandboxLauncher {
         plan.is_background = launch.is_long_lived;
         plan.hidden.extend(launch.hidden.iter().cloned());
         if launch.confinement == Confinement::ReadOnly {
-            // Judged to only read: the sandbox of the session holds it to that.
+            // A command judged to be read-only gets no write access in the session's sandbox
+            // either.
             plan.readable.append(&mut plan.roots);
             plan.network = SandboxNetwork::Off;
         }
@@ -101,14 +102,14 @@ impl ToolSandboxLauncher {
 }
 
 impl ToolSandboxLauncher {
-    /// Of the home, only toolchains and what the user names are seen: whatever keeps a token there is
-    /// not on a list of ours.
+    /// Of the home, only toolchains and what the user names are visible: a list of secrets would
+    /// miss programs that keep a token there.
     fn hide_home(&self, plan: &mut SandboxPlan) {
         let Some(home) = self.config.home.as_deref().and_then(|home| home.canonicalize().ok())
         else {
             return;
         };
-        // Where the session works in the home itself, the list of secrets has to do.
+        // If the home itself is a working directory, only the list of known secrets can be hidden.
         if plan.roots.iter().any(|root| home.starts_with(root)) {
             return;
         }
@@ -153,7 +154,7 @@ impl ProcessLauncher for ToolSandboxLauncher {
                 "the call asks to run without the sandbox, which may not be left here".to_owned()
             );
         }
-        // The place where the shell leaves word is mounted, so it has to be there.
+        // The directory where the shell saves its state is mounted, so it must exist.
         std::fs::create_dir_all(launch.scratch_directory).map_err(|error| {
             format!("{} cannot be made: {error}", launch.scratch_directory.display())
         })?;
@@ -228,7 +229,7 @@ impl PreparedLaunch for SandboxedCommand {
     }
 }
 
-/// What was moved out of the way, for the model.
+/// Describes a protected file that was moved aside, for the model.
 fn describe_restored_path(taken: &RevertedProtectedFile) -> String {
     let path = taken.path.display();
     let kept = match &taken.moved_to {

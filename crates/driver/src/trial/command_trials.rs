@@ -1,4 +1,4 @@
-//! Commands of a session that the user wants to try first.
+//! Runs commands on a trial that the user reviews before the changes are applied.
 
 use std::io;
 use std::path::PathBuf;
@@ -19,16 +19,15 @@ use crate::client_questions::ClientQuestions;
 use crate::rewind::{FileHistory, OverwriteChoice};
 use crate::snapshot::render_differences;
 
-/// How the folders of these trials are named.
-/// Names of trials of single commands begin so.
+/// The prefix of the folder names of these trials.
 pub const COMMAND_TRIAL_PREFIX: &str = "call-";
-/// The name under which clients are asked.
+/// The tool name in the question to clients.
 const APPLY_TOOL: &str = "ApplyTrial";
-/// Of a longer diff or output its beginning is shown.
+/// Limit on the bytes shown of a diff or output.
 const SHOWN_BYTES_MAX: usize = 64 << 10;
 static TRIAL_COUNTER: AtomicU64 = AtomicU64::new(0);
 
-/// Begins trials of a session's commands.
+/// Starts trials of a session's commands.
 #[derive(Debug)]
 pub(crate) struct SessionTrials {
     pub(crate) config: TrialConfig,
@@ -37,7 +36,7 @@ pub(crate) struct SessionTrials {
     pub(crate) secrets: Secrets,
 }
 
-/// What one trial needs of them.
+/// What one trial needs.
 #[derive(Clone, Debug)]
 struct TrialTools {
     history: Arc<FileHistory>,
@@ -74,7 +73,7 @@ impl CommandTrials for SessionTrials {
     }
 }
 
-/// A trial that is dropped with its last owner.
+/// Discards the trial when dropped.
 #[derive(Debug)]
 struct TrialGuard(Option<Trial>);
 
@@ -86,7 +85,7 @@ impl Drop for TrialGuard {
     }
 }
 
-/// A trial that its command's launcher knows until it is settled.
+/// A trial shared with its command's launcher until the user has decided.
 #[derive(Debug)]
 struct SharedTrial(Mutex<Option<TrialGuard>>);
 
@@ -229,7 +228,7 @@ async fn run_blocking<T: Send + 'static>(
     done.unwrap_or_else(|error| Err(error.to_string()))
 }
 
-/// Starts commands on a trial, held as they would be without it.
+/// Starts commands on a trial, with the usual confinement.
 #[derive(Debug)]
 struct TrialLauncher {
     trial: Arc<SharedTrial>,
@@ -271,7 +270,7 @@ impl PreparedLaunch for TriedLaunch {
         }
     }
 
-    /// What goes on beside other work cannot be shown and accepted.
+    /// A background command changes files while other work does, so its changes cannot be reviewed.
     fn continue_in_background(&mut self) -> bool {
         false
     }

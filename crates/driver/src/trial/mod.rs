@@ -1,10 +1,11 @@
-//! Trials: work on an overlay of a working directory that is shown, and then accepted or dropped.
+//! Trials: changes are made on an overlay of a working directory, reviewed, and then accepted or
+//! discarded.
 //!
-//! A trial is a folder beside the sessions: what the overlay collects, and a record of how the directory
-//! stood before. Programs on it see the directory at its own path and everything else read-only. What
-//! they left is looked at by a process of ours on the same overlay, so it is known like any other
-//! snapshot, and accepting it is going there with the checks of going back: what a person changed
-//! meanwhile is a conflict, and is told.
+//! A trial is a folder beside the sessions: the overlay's upper directory, and a record of the
+//! directory's state before. Programs on it see the directory at its own path and everything else
+//! read-only. The result is captured as a snapshot by a process of ours on the same overlay.
+//! Accepting it is a restore of that snapshot with the usual checks: files that a person changed
+//! meanwhile are reported as conflicts.
 
 mod command_trials;
 mod trial_accept;
@@ -30,27 +31,27 @@ use trial_record::TrialRecord;
 
 use crate::snapshot::{SharedWorkspace, SnapshotConfig, copy_snapshot};
 
-/// How trials are made.
+/// How trials are created.
 #[derive(Clone, Debug)]
 pub struct TrialConfig {
-    /// How a new process reaches the entry that mounts.
+    /// How a new process reaches the entry point that mounts the overlay.
     pub entry: EntryProgram,
-    /// The arguments after which the same program calls [`run_trial_look`] with the rest.
+    /// The arguments with which the same program calls [`run_trial_look`]; the others follow them.
     pub look_arguments: Vec<OsString>,
-    /// Where trials are kept: outside of working directories.
+    /// Where trials are stored: outside of working directories.
     pub folder: PathBuf,
-    /// Folders that programs on trial may write: the host's temporary ones.
+    /// Further folders that programs on a trial may write: the host's temporary ones.
     pub writable: Vec<PathBuf>,
 }
 
-/// What a program on trial may write besides the directory.
+/// What a program on a trial may write, besides the directory.
 #[derive(Clone, Debug, Default)]
 pub struct TrialAccess {
     /// Folders and files.
     pub writable: Vec<PathBuf>,
-    /// Folders in which it may make something, and may change nothing that is there already.
+    /// Folders in which it may create entries but not change existing ones.
     pub shared_folders: Vec<PathBuf>,
-    /// What is there already and its own: names that begin so.
+    /// The prefix of existing entries in those folders that it may change.
     pub own_name: Option<String>,
 }
 
@@ -60,16 +61,16 @@ pub struct Trial {
     config: TrialConfig,
     folder: PathBuf,
     record: TrialRecord,
-    /// Held by the process that began it.
+    /// Locked by the process that created it.
     _lock: Option<fs::File>,
 }
 
 impl Trial {
-    /// Begins a trial of this name. Blocks while the directory is looked at.
+    /// Creates a trial of this name. Blocks while a snapshot is taken.
     ///
     /// # Errors
     ///
-    /// Why there can be none, in words.
+    /// Why it cannot be created, as a message for the user.
     pub fn begin(
         shared: &SharedWorkspace,
         config: &TrialConfig,
@@ -88,12 +89,12 @@ impl Trial {
         begun
     }
 
-    /// The same where there can be no overlay: in a copy of the directory as it was at a snapshot, or as it
-    /// is now. Programs must be started in the copy, and nothing holds them there. Blocks.
+    /// The same without an overlay: in a copy of the directory as of a snapshot, or as it is now.
+    /// Programs must be started in the copy, and are not confined to it. Blocks.
     ///
     /// # Errors
     ///
-    /// Why there can be none, in words.
+    /// Why it cannot be created, as a message for the user.
     pub fn begin_in_copy(
         shared: &SharedWorkspace,
         config: &TrialConfig,
@@ -118,7 +119,7 @@ impl Trial {
     ) -> Result<Self, String> {
         let root = shared.resolved_root();
         refuse_foreign_owners(&root)?;
-        // The overlay shows the folder's own mode and owner at the root.
+        // The root of the overlay must have the mode and owner of the directory.
         let mode = fs::metadata(&root).map_err(|error| error.to_string())?.permissions().mode();
         fs::set_permissions(folder.join("upper"), fs::Permissions::from_mode(mode & 0o777))
             .map_err(|error| error.to_string())?;
@@ -131,7 +132,7 @@ impl Trial {
         folder: PathBuf,
         is_copy: bool,
     ) -> Result<Self, String> {
-        // By the clock of the file system: what others change is compared with it.
+        // Uses the clock of the file system, because modification times are compared with it.
         let marked = fs::metadata(&folder).and_then(|found| found.modified());
         let began = marked.unwrap_or_else(|_| SystemTime::now());
         let looked = shared.run(|workspace| {
@@ -162,11 +163,11 @@ impl Trial {
         Ok(Self { config: config.clone(), folder, record, _lock: Some(lock) })
     }
 
-    /// Can there be trials on this machine? Tried on a folder that is empty. Blocks for a moment.
+    /// Are trials supported on this machine? Tests it with an empty folder. Blocks for a moment.
     ///
     /// # Errors
     ///
-    /// Why not, in words.
+    /// Why they are not, as a message for the user.
     pub fn check_support(config: &TrialConfig) -> Result<(), String> {
         let folder = config.folder.join(format!("check-{}", std::process::id()));
         let [root, upper, work] = ["root", "upper", "work"].map(|name| folder.join(name));
@@ -183,31 +184,31 @@ impl Trial {
         checked
     }
 
-    /// A trial that was begun before.
+    /// Opens an existing trial.
     ///
     /// # Errors
     ///
-    /// When there is none of this name, or its record is damaged, in words.
+    /// There is no such trial, or its record is damaged. The error is a message for the user.
     pub fn open(config: &TrialConfig, name: &str) -> Result<Self, String> {
         let folder = config.folder.join(name);
         let record = TrialRecord::read(&folder)?;
         Ok(Self { config: config.clone(), folder, record, _lock: None })
     }
 
-    /// Was it looked at after its end?
+    /// Was its result captured?
     #[must_use]
     pub fn has_ended(&self) -> bool {
         self.record.after.is_some()
     }
 
-    /// Is the process that began it still there? Asked of one that was opened.
+    /// Is the process that created it still running? Only for an opened trial.
     #[must_use]
     pub fn is_running(&self) -> bool {
         let lock = fs::File::open(self.folder.join(LOCK_NAME));
         lock.is_ok_and(|file| matches!(file.try_lock(), Err(fs::TryLockError::WouldBlock)))
     }
 
-    /// Where a program on it works that would work in this directory, if the trial is a copy.
+    /// The path in the copy that corresponds to this directory; `None` unless the trial is a copy.
     #[must_use]
     pub fn find_in_copy(&self, directory: &Path) -> Option<PathBuf> {
         let directory = directory.canonicalize().ok()?;
@@ -215,48 +216,48 @@ impl Trial {
         self.record.is_copy.then(|| self.folder.join(COPY_NAME).join(inner))
     }
 
-    /// What is accepted from a copy can be taken back by the session in this journal, which has so many
-    /// records.
+    /// Sets the session that can undo what is accepted from a copy: its journal, and the number of
+    /// its last record.
     ///
     /// # Errors
     ///
-    /// When the record cannot be written, in words.
+    /// The record cannot be written. The error is a message for the user.
     pub fn set_journal(&mut self, journal: &Path, last_record: u64) -> Result<(), String> {
         self.record.journal = Some(journal.to_owned());
         self.record.last_record = last_record;
         self.record.write(&self.folder)
     }
 
-    /// The directory that is tried.
+    /// The directory on trial.
     #[must_use]
     pub fn root(&self) -> &Path {
         &self.record.root
     }
 
-    /// Where it is kept.
+    /// The folder of the trial.
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// The session that ran on it, if one was named.
+    /// The session that ran on it, if it is known.
     #[must_use]
     pub fn session(&self) -> Option<&str> {
         self.record.session.as_deref()
     }
 
-    /// Names the session that ran on it.
+    /// Sets the session that ran on it.
     ///
     /// # Errors
     ///
-    /// When the record cannot be written, in words.
+    /// The record cannot be written. The error is a message for the user.
     pub fn set_session(&mut self, session: &str) -> Result<(), String> {
         self.record.session = Some(session.to_owned());
         self.record.write(&self.folder)
     }
 
-    /// The same command on trial, allowed to write to these folders besides. Its environment must be
-    /// given whole.
+    /// Wraps a command so that it runs on the trial, with write access to these folders too. Its
+    /// environment must be set completely.
     #[must_use]
     pub fn wrap_command(&self, command: &Command, writable: &[PathBuf]) -> Command {
         let mut mount = self.mount();
@@ -264,7 +265,7 @@ impl Trial {
         mount.wrap_command(&self.config.entry, command)
     }
 
-    /// The same for a command that ends when the calling thread does.
+    /// The same for a command that ends together with the calling thread.
     #[must_use]
     pub fn wrap_child(&self, command: &Command, access: &TrialAccess) -> Command {
         if self.record.is_copy {
@@ -283,20 +284,20 @@ impl Trial {
         build_mount(self.record.root.clone(), upper, work, self.config.writable.clone())
     }
 
-    /// Sets the files of the overlay to those of a snapshot, before anything else runs on it. Blocks.
+    /// Restores a snapshot on the overlay, before anything else runs on it. Blocks.
     ///
     /// # Errors
     ///
-    /// When the snapshot is not kept, in words.
+    /// The snapshot no longer exists. The error is a message for the user.
     pub fn go_to(&self, shared: &SharedWorkspace, snapshot: &str) -> Result<(), String> {
         self.run_look(shared, &Secrets::default(), Some(snapshot)).map(drop)
     }
 
-    /// Everything on it has ended: looks at what is there. Blocks.
+    /// Captures the result, after all programs on it have ended. Blocks.
     ///
     /// # Errors
     ///
-    /// When that fails, in words.
+    /// The snapshot failed. The error is a message for the user.
     pub fn capture(&mut self, shared: &SharedWorkspace, secrets: &Secrets) -> Result<(), String> {
         let after = match self.record.is_copy {
             true => self.look_at_copy(shared, secrets)?,
@@ -334,13 +335,13 @@ impl Trial {
         trial_look::run(self.wrap_command(&command, &[store]), secrets)
     }
 
-    /// Drops it: nothing of it is left.
+    /// Deletes the trial.
     pub fn discard(self) {
         remove_tree(&self.folder);
     }
 }
 
-/// A folder of this name beside other trials, with folders in it.
+/// Creates a folder of this name beside other trials, with subfolders.
 fn make_folder(
     shared: &SharedWorkspace,
     config: &TrialConfig,
@@ -349,7 +350,7 @@ fn make_folder(
 ) -> Result<PathBuf, String> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true).mode(0o700);
-    // By its real name: a link on the way to it would hide from the checks where it is.
+    // Canonical, because a symlink in the path would hide the real location from the checks.
     let trials = builder.create(&config.folder).and_then(|()| fs::canonicalize(&config.folder));
     let trials =
         trials.map_err(|error| format!("{} cannot be made: {error}", config.folder.display()))?;
@@ -377,7 +378,7 @@ fn build_mount(root: PathBuf, upper: PathBuf, work: PathBuf, writable: Vec<PathB
     }
 }
 
-/// A user namespace knows one owner and one group: files of others cannot be written there.
+/// A user namespace maps one owner and one group, so files of others cannot be written in it.
 fn refuse_foreign_owners(root: &Path) -> Result<(), String> {
     let user = rustix::process::geteuid();
     if user.is_root() {
@@ -402,11 +403,11 @@ fn refuse_foreign_owners(root: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Entries whose owner is looked at; behind them a command is told by the kernel.
+/// Limit on the entries whose owner is checked; beyond it, the kernel's error has to do.
 const OWNERS_CHECKED_MAX: u32 = 200_000;
 
-/// Removes trials of commands that a process left when it was killed, and of runs that nobody
-/// accepted for a long time. Returns how many. Blocks.
+/// Deletes trials of commands whose process was killed, and trials that were not accepted for a
+/// long time. Returns how many. Blocks.
 pub fn remove_stale_trials(folder: &Path) -> usize {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let is_held = |path: &PathBuf| {
@@ -433,11 +434,11 @@ const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 const COMMAND_AGE_MAX: Duration = DAY;
 const RUN_AGE_MAX: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
-/// The overlay's work folder is closed even to its owner.
+/// The overlay's work folder has no permissions even for its owner.
 fn remove_tree(folder: &Path) {
     open_folders(folder);
     let _ = fs::remove_dir_all(folder);
-    // What lay beside it for the processes on it.
+    // Files beside it that were made for its processes.
     for extension in ["session", "budget"] {
         let _ = fs::remove_file(folder.with_extension(extension));
     }

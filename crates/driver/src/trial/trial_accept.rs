@@ -1,4 +1,4 @@
-//! What a trial changed, and accepting it.
+//! Previews and accepts the changes of a trial.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -15,16 +15,16 @@ use crate::snapshot::change_summary::classify_change;
 use crate::snapshot::span_changes::read_content;
 use crate::snapshot::{FileDifference, SharedWorkspace};
 
-/// What accepting a trial would do to the directory as it is now.
+/// What accepting a trial would change now.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TrialPreview {
     /// Files that would change, by path.
     pub files: Vec<FileDifference>,
-    /// What would change in places that snapshots do not cover.
+    /// Changes in places that snapshots do not cover.
     pub outside: Vec<OutsideChange>,
     /// Paths that others changed since the trial began.
     pub conflicts: Vec<PathBuf>,
-    /// Would git's own state change?
+    /// Would files of git itself change?
     pub changes_git: bool,
 }
 
@@ -33,7 +33,7 @@ pub struct TrialPreview {
 pub struct OutsideChange {
     /// The topmost folder.
     pub path: String,
-    /// Files and folders that would come, change or go.
+    /// The number of entries that would be added, changed or removed.
     pub count: usize,
 }
 
@@ -45,35 +45,35 @@ impl TrialPreview {
     }
 }
 
-/// What became of a trial that was accepted.
+/// The result of accepting a trial.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AcceptedTrial {
     /// Files that changed.
     pub files: usize,
-    /// What is not as the trial left it.
+    /// Paths that differ from the trial's result.
     pub left: Vec<PathBuf>,
 }
 
-/// A trial cannot be accepted.
+/// Why a trial cannot be accepted.
 #[derive(Debug, thiserror::Error)]
 pub enum TrialError {
-    /// Others changed files since it began. Nothing was done.
+    /// Others have changed files since it began. Nothing was done.
     #[error("changed by others since the trial began: {}", crate::rewind::join_paths(.0))]
     ChangedByOthers(Vec<PathBuf>),
     /// It has not ended.
     #[error("the trial has not ended")]
     NotEnded,
-    /// The snapshots, or the disk.
+    /// The snapshots or the disk failed.
     #[error("{0}")]
     Snapshots(String),
 }
 
 impl Trial {
-    /// What accepting it would do now. Blocks.
+    /// Returns what accepting it would change now. Blocks.
     ///
     /// # Errors
     ///
-    /// When it has not ended, or its snapshots cannot be read.
+    /// It has not ended, or its snapshots cannot be read.
     pub fn preview(&self, shared: &SharedWorkspace) -> Result<TrialPreview, TrialError> {
         let trial = self.overlay()?;
         run(shared, |workspace| {
@@ -82,12 +82,12 @@ impl Trial {
         })
     }
 
-    /// Accepts it, and removes it. Blocks.
+    /// Accepts it, and deletes it. Blocks.
     ///
     /// # Errors
     ///
-    /// As [`Trial::preview`]; and when others changed files since and may not be overwritten. The trial
-    /// stays then.
+    /// As for [`Trial::preview`]; also if others changed files since and may not be overwritten.
+    /// The trial is kept then.
     pub fn accept(
         &self,
         shared: &SharedWorkspace,
@@ -124,14 +124,16 @@ impl Trial {
             Ok(Ok((accepted, is_over, (report.restore.before, report.restore.after))))
         })??;
         self.record_span(shared, span)?;
-        // What failed, on a full disk for example, is there to be accepted again.
+        // If something failed, on a full disk for example, the trial is kept so that it can be
+        // accepted again.
         if is_over {
             super::remove_tree(&self.folder);
         }
         Ok(accepted)
     }
 
-    /// What was done in a copy is no part of a session's snapshots; that it was accepted is.
+    /// Work in a copy is not part of a session's snapshots, so the acceptance is recorded as a
+    /// span.
     fn record_span(
         &self,
         shared: &SharedWorkspace,
@@ -185,7 +187,7 @@ fn plan_trial(
     trial: &OverlayTrial,
 ) -> Result<OverlayPlan, WorkspaceError> {
     if workspace.has_unfinished_restore() {
-        // Killed while it was accepted: that is completed before anything else.
+        // A process was killed during an earlier restore: complete that first.
         workspace.finish()?;
     }
     workspace.plan_trial(trial, &CancelFlag::new())

@@ -1,4 +1,4 @@
-//! A look at an overlay, taken by a process of ours on it. It prints the name of the snapshot.
+//! Takes a snapshot of an overlay, in a process of ours on it, which prints the snapshot's id.
 
 use std::ffi::OsString;
 use std::io::{Read as _, Write as _};
@@ -13,7 +13,7 @@ use windlass_workspace::{
 
 use crate::snapshot::{SharedWorkspace, SnapshotConfig};
 
-/// A look is bounded by itself; this is for a machine that hangs.
+/// A snapshot has limits of its own; this one is for a machine that hangs.
 const LOOK_MAX: Duration = Duration::from_secs(60);
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 const SECRETS_BYTES_MAX: u64 = 1 << 20;
@@ -24,13 +24,14 @@ pub(super) fn add_arguments(command: &mut Command, config: &SnapshotConfig, targ
     command.arg(config.home.clone().unwrap_or_default()).args(target);
 }
 
-/// Runs the command that looks. Our keys go through its input: files that hold one are not kept.
+/// Runs the command. Our keys are passed on its standard input, because files that contain one are
+/// not stored.
 pub(super) fn run(mut command: Command, secrets: &Secrets) -> Result<SnapshotId, String> {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let failed = |error: std::io::Error| format!("the trial cannot be looked at: {error}");
     let mut child = command.spawn().map_err(failed)?;
     if let Some(mut input) = child.stdin.take() {
-        // One that is gone already says why below.
+        // If the process has exited already, its status below tells why.
         let _ = input.write_all(secrets.list().join("\n").as_bytes());
     }
     let deadline = Instant::now() + LOOK_MAX;
@@ -62,8 +63,7 @@ pub(super) fn run(mut command: Command, secrets: &Secrets) -> Result<SnapshotId,
     Err(words.lines().next().unwrap_or("the trial cannot be looked at").to_owned())
 }
 
-/// What the hidden subcommand of the binary calls with the arguments after its own name. The result is
-/// the exit code of the process.
+/// Entry point of the hidden subcommand; gets the arguments after its name. Returns the exit code.
 #[must_use]
 pub fn run_trial_look(arguments: &[OsString]) -> i32 {
     match look(arguments) {
@@ -102,10 +102,10 @@ fn look(arguments: &[OsString]) -> Result<SnapshotId, String> {
             return Ok(workspace.look(LookDepth::Quick, &cancel)?.id);
         };
         let target: SnapshotId = target.parse()?;
-        // Nothing is lost: the overlay's root is as it was below it.
+        // Nothing is lost: the overlay's lower directory is unchanged.
         let plan = workspace.plan(target, &[], &cancel)?;
         let report = workspace.carry_out(&plan, &RestoreConsent::All, &cancel)?;
-        // What is not kept stays as it is, and so does a folder that holds such files.
+        // A file that is not stored is left alone, and so is a folder that contains one.
         let is_left = |result: RestoreResult| match result {
             RestoreResult::ChangedMeanwhile
             | RestoreResult::NotReachable

@@ -1,4 +1,4 @@
-//! What is written down of a trial, so that it can be accepted later or by another process.
+//! The record of a trial, which allows it to be accepted later or by another process.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,15 +16,15 @@ pub(super) struct TrialRecord {
     pub(super) after: Option<SnapshotId>,
     pub(super) began: SystemTime,
     pub(super) session: Option<String>,
-    /// Work was done in a copy of the root, not on an overlay.
+    /// The work is done in a copy of the root, not on an overlay.
     pub(super) is_copy: bool,
-    /// The journal of the session that can take back what is accepted from a copy.
+    /// The journal of the session that can undo what is accepted from a copy.
     pub(super) journal: Option<PathBuf>,
     /// Its last record when the trial ended.
     pub(super) last_record: u64,
 }
 
-/// The file's own shape: unknown fields are from a later version and are passed over.
+/// The file format. Unknown fields come from a later version and are ignored.
 #[derive(Serialize, Deserialize)]
 struct RecordFile {
     root: PathBuf,

@@ -1,7 +1,7 @@
-//! The few things a journal asks of a disk.
+//! The file operations that a journal needs.
 //!
-//! A trait, so that the same writer runs on a real disk and on one that remembers what it was asked
-//! and can say in which states a loss of power could leave it.
+//! A trait, so that the same writer runs on a real disk and on a simulated one, which can enumerate
+//! the states that a power loss could leave.
 
 mod real_disk;
 mod relayed_disk;
@@ -21,86 +21,87 @@ pub trait JournalDisk: fmt::Debug + Send + Sync {
 
     fn exists(&self, path: &Path) -> bool;
 
-    /// Makes the entries of the directory in which this file lies durable.
+    /// Makes the directory entry of this file durable.
     fn sync_directory_of(&self, path: &Path) -> io::Result<()>;
 
-    /// Gives a file another name, in place of what has that name now.
+    /// Renames a file, and replaces an existing one.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
 }
 
-/// What a file is opened for.
+/// How a file is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DiskOpenMode {
     Read,
-    /// Reading from the start and writing at the end. Made if it is not there, for this user only.
+    /// For reading from the start and appending. Created if it does not exist, with access for this
+    /// user only.
     Append,
-    /// As `Append`, but it must be there already.
+    /// As `Append`, but fails if it does not exist.
     AppendExisting,
-    /// As `Append`, but it must not be there yet.
+    /// As `Append`, but fails if it exists.
     New,
 }
 
-/// What another program did to a file that is open here.
+/// What another program did to an open file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JournalFileChange {
     Deleted,
-    /// Nothing stands at its path any more: it or a folder above it has another name.
+    /// The file or a folder above it was renamed or deleted.
     Moved,
-    /// Another file stands at its path.
+    /// Another file is at its path.
     Replaced,
     Cut,
-    /// Something was written behind our last record.
+    /// Something was appended after our last record.
     Extended {
         length: u64,
     },
 }
 
-/// An open file. Dropping it gives its lock up.
+/// An open file. Dropping it releases its lock.
 pub trait DiskFile: Read + fmt::Debug + Send + Sync {
-    /// Writes all of this at the end.
+    /// Appends all bytes.
     ///
     /// # Errors
     ///
-    /// When the disk fails; part of it may have been written.
+    /// The disk fails; part of the bytes may have been written.
     fn append(&mut self, bytes: &[u8]) -> io::Result<()>;
 
-    /// Returns when what was written is on the disk.
+    /// Returns when everything written is on the disk.
     ///
     /// # Errors
     ///
-    /// When the disk fails. What was written since the last success is then lost for good, even if a
-    /// second call succeeds.
+    /// The disk fails. Everything written since the last success is then lost for good, even if a
+    /// second call succeeds, because the kernel may have dropped it.
     fn sync(&mut self) -> io::Result<()>;
 
-    /// The same open file once more, so that one thread can wait for the disk while another writes.
+    /// A second handle of the same open file, so that one thread can sync while another writes.
     fn try_clone(&self) -> io::Result<Box<dyn DiskFile>>;
 
-    /// Cuts the file.
     fn set_len(&mut self, length: u64) -> io::Result<()>;
 
-    /// Checks that this is still the file at its path. A disk without other programs has nothing to check.
+    /// Checks that this is still the file at its path. The default is for disks without other
+    /// programs.
     ///
     /// # Errors
     ///
-    /// When another program deleted, moved, replaced, cut or extended it.
+    /// Another program deleted, moved, replaced, truncated or extended the file.
     fn check_in_place(&self, _path: &Path, _length: Option<u64>) -> Result<(), JournalFileChange> {
         Ok(())
     }
 
-    /// Keeps other writers out as long as the file is open.
+    /// Locks the file against other writers, as long as it is open.
     fn try_lock(&mut self) -> Result<(), TryLockError>;
 }
 
-/// Puts a whole file in place, or leaves the old one: temporary file, sync, rename, sync.
+/// Replaces a file atomically: writes a temporary file, syncs, renames, syncs.
 ///
 /// # Errors
 ///
-/// When the disk fails. The old file is then untouched.
+/// The disk fails. The old file is then unchanged.
 pub fn replace_file(disk: &dyn JournalDisk, path: &Path, bytes: &[u8]) -> io::Result<()> {
     let temporary = append_suffix(path, "new");
     let mut file = match disk.open(&temporary, DiskOpenMode::New) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            // Left over from a process that died here.
+            // Truncate: the file may be left from a process that was killed here.
             let mut file = disk.open(&temporary, DiskOpenMode::Append)?;
             file.set_len(0)?;
             file
@@ -114,7 +115,7 @@ pub fn replace_file(disk: &dyn JournalDisk, path: &Path, bytes: &[u8]) -> io::Re
     disk.sync_directory_of(path)
 }
 
-/// The path with a dot and a suffix after its whole name.
+/// Appends a dot and a suffix to the whole name.
 pub(crate) fn append_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".");

@@ -69,7 +69,7 @@ impl DiskFile for RealDiskFile {
     }
 
     fn check_in_place(&self, path: &Path, length: Option<u64>) -> Result<(), JournalFileChange> {
-        // What cannot be looked at is for the write that follows to tell.
+        // If the metadata cannot be read, the following write reports the error.
         let Ok(own) = self.0.metadata() else { return Ok(()) };
         match path.metadata() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -95,13 +95,13 @@ impl DiskFile for RealDiskFile {
 
     fn try_lock(&mut self) -> Result<(), TryLockError> {
         self.0.try_lock()?;
-        // Another process may have deleted it between our opening and our locking it.
+        // Another process may have deleted it between opening and locking.
         self.check_not_deleted().map_err(TryLockError::Error)
     }
 }
 
 impl RealDiskFile {
-    /// A file whose last name was removed accepts writes that no process can read later.
+    /// A deleted file accepts writes that no process can read later.
     fn check_not_deleted(&self) -> io::Result<()> {
         match self.0.metadata()?.nlink() {
             0 => Err(io::Error::new(io::ErrorKind::NotFound, "the file was deleted")),
@@ -110,8 +110,8 @@ impl RealDiskFile {
     }
 }
 
-/// Opens a file to read, unless something else stands there: a pipe would be waited for, a device read
-/// without end.
+/// Opens a file for reading, but only a regular one: opening a pipe would block, and a device can
+/// be read without end.
 pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
     let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or_default();
     let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;

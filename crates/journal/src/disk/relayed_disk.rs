@@ -1,9 +1,9 @@
-//! A disk whose journals are also kept by another process, which says when they are safe there.
+//! A disk whose journals are also sent to another process, which reports when they are durable.
 //!
-//! Journals are written to this machine's disk, so that everything that reads them by path works, and
-//! sent over a socket to a relay: the worker of a fleet, which puts them into the store all hosts
-//! share. A wait for the disk is a wait for the relay. A record that the relay refuses was never
-//! acknowledged, so nothing that depends on it is done.
+//! Journals are written to the local disk, for everything that reads them by path, and sent over a
+//! socket to a relay: a worker of the fleet, which writes them to the store that all hosts share. A
+//! sync waits for the relay. A record that the relay rejects is never acknowledged, so nothing that
+//! depends on it is performed.
 //!
 //! Requests and answers are lines of JSON; the bytes of `append` follow their line. One connection
 //! serves all journals of a session, nested ones included; files are named relative to one folder.
@@ -19,25 +19,24 @@ use serde::{Deserialize, Serialize};
 
 use super::{DiskFile, DiskOpenMode, JournalDisk, JournalFileChange, RealDisk};
 
-/// What is asked of a relay.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "op", rename_all = "snake_case")]
 pub enum RelayRequest {
-    /// How long is this file in the store?
+    /// Return the file's length in the store.
     Open { file: String },
-    /// Keep these bytes at this position, which is the end of the file. The bytes follow the line.
+    /// Append these bytes at this position, which must be the end of the file. The bytes follow the
+    /// line.
     Append { file: String, position: u64, bytes: u64 },
-    /// Cut the file.
+    /// Truncate the file.
     Cut { file: String, length: u64 },
 }
 
-/// What a relay answers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RelayReply {
     /// The length of the file in the store.
     #[serde(default)]
     pub length: u64,
-    /// Why it was refused. Nothing was kept then.
+    /// Why the request was rejected. Nothing was stored then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
@@ -53,11 +52,11 @@ pub struct RelayedDisk {
 }
 
 impl RelayedDisk {
-    /// Connects to the relay that listens at this socket. Files are named relative to this folder.
+    /// Connects to the relay at this socket. Files are named relative to this folder.
     ///
     /// # Errors
     ///
-    /// When nothing listens there.
+    /// No relay listens there.
     pub fn connect(socket: &Path, root: &Path) -> io::Result<Self> {
         let mut stream = UnixStream::connect(socket)?;
         stream.set_read_timeout(Some(RELAY_TIMEOUT))?;
@@ -87,7 +86,7 @@ impl JournalDisk for RelayedDisk {
         let file = self.relative_name(path)?;
         let open = RelayRequest::Open { file: file.clone() };
         let length = lock(&self.connection).ask(&open, &[])?;
-        // What was written past the relay, such as a file that a rewind made, is sent with the rest.
+        // Bytes written without the relay, such as a file created by a rewind, are sent too.
         let mut missing = Vec::new();
         let mut whole = std::fs::File::open(path)?;
         io::Seek::seek(&mut whole, io::SeekFrom::Start(length))?;
@@ -126,10 +125,10 @@ struct RelayedFile {
 
 #[derive(Debug)]
 struct RelayedFileState {
-    /// The length in the store. Held while the relay is waited for.
+    /// The length in the store. Locked while waiting for the relay.
     sync: Mutex<u64>,
-    /// What is not in the store yet. Never held while the relay is waited for, so that the session
-    /// goes on writing meanwhile.
+    /// Bytes that are not in the store yet. Never locked while waiting for the relay, so that the
+    /// session can continue to write.
     pending: Mutex<Vec<u8>>,
 }
 
@@ -200,7 +199,7 @@ impl DiskFile for RelayedFile {
 #[derive(Debug)]
 struct RelayConnection {
     stream: BufReader<UnixStream>,
-    /// An answer did not come: a later one could be taken for it.
+    /// A response is missing: a later one could be mistaken for it.
     is_lost: bool,
 }
 
@@ -232,8 +231,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// How long a relay may take. It has a much shorter bound of its own: the lease of its worker.
+/// Limit for the relay, which has a much shorter limit of its own: its worker's lease.
 const RELAY_TIMEOUT: Duration = Duration::from_secs(600);
-/// Bytes that may wait for the relay.
+/// Limit on the bytes that wait for the relay.
 const PENDING_BYTES_MAX: u64 = 256 << 20;
 const REPLY_BYTES_MAX: u64 = 64 << 10;

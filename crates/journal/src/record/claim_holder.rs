@@ -19,7 +19,7 @@ impl ClaimHolder {
         Self { pid: std::process::id(), host }
     }
 
-    /// Did it live on this machine, and is it dead?
+    /// Did it run on this machine, and has it ended?
     pub(crate) fn is_dead(&self) -> bool {
         let id = i32::try_from(self.pid).ok().and_then(Pid::from_raw);
         self.host == Self::current_process().host

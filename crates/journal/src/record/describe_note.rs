@@ -1,5 +1,5 @@
-//! A note in words, for `windlass replay`, which prints the one that does not follow from the events.
-//! The words are a promise to people and scripts, whatever the types are called.
+//! Describes a note for `windlass replay`, which prints the one that does not follow from the
+//! events. Users and scripts rely on these names, so they do not follow renamed types.
 
 use windlass_vocabulary::Usage;
 
@@ -7,7 +7,7 @@ use super::{BilledRow, JournalNote, RunEndedNote, ToolIntent};
 use crate::variant_names::{describe_source, effect_class_name, to_camel_case};
 
 impl JournalNote {
-    /// What the note says: its kind, and what it carries in parentheses.
+    /// The note's kind, and its content in parentheses.
     #[must_use]
     pub fn describe(&self) -> String {
         match self {

@@ -1,7 +1,7 @@
 //! The on-disk types, one file per version of the format.
 //!
-//! A format is a promise: a version may gain what older readers can skip, anything else is a new
-//! file beside it. `docs/wire/journal.md` describes them in words.
+//! A format is a promise: a version may only gain fields that older readers can skip; anything else
+//! is a new file beside it. `docs/wire/journal.md` describes the formats.
 
 mod claim_holder;
 mod describe_note;
@@ -17,14 +17,14 @@ use windlass_vocabulary::{MicroUsd, SessionId};
 pub use claim_holder::ClaimHolder;
 pub use note::{BilledRow, JournalNote, RunEndedNote, ToolIntent};
 
-/// The newest format, the one that is written.
+/// The newest format; it is the one that is written.
 pub const FORMAT_VERSION: u64 = 2;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JournalRecord {
-    /// Its place, counted from 1.
+    /// Its number, counted from 1.
     pub seq: u64,
-    /// When it was written: milliseconds since 1970, for people. Order is by `seq` alone.
+    /// In milliseconds since 1970, for display. The order depends on `seq` only.
     pub at: u64,
     pub item: RecordItem,
 }
@@ -32,9 +32,9 @@ pub struct JournalRecord {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RecordItem {
-    /// Something happened: state is the fold of these and nothing else.
+    /// An event; the state is the result of all events and nothing else.
     Event(Event),
-    /// Something that follows from events, kept so that it can be read without folding.
+    /// Derived from events, and stored so that it can be read without a replay.
     Note(JournalNote),
 }
 
@@ -45,31 +45,31 @@ pub enum NewRecordItem<'a> {
     Note(&'a JournalNote),
 }
 
-/// What a journal is about. Stands first in each of its files.
+/// Describes the session. First entry of each file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JournalHead {
-    /// The session, if it was known when the journal began.
+    /// The session id, if it was known when the journal was created.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<SessionId>,
-    /// When it began: milliseconds since 1970.
+    /// In milliseconds since 1970.
     #[serde(default)]
     pub created: u64,
     /// The project's directory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
-    /// The branch the project was on.
+    /// The git branch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
-    /// The session this one was forked from, and the last record taken over.
+    /// The session this one was forked from, and the last record copied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<(SessionId, u64)>,
-    /// How often the conversation went back to an earlier record until here.
+    /// How often the conversation was rewound before this file.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub rewound: u64,
-    /// What was spent on what the conversation went back from until here.
+    /// What was spent on rewound parts before this file.
     #[serde(default, skip_serializing_if = "is_free")]
     pub spent: MicroUsd,
-    /// Which file of the journal this is, counted from 1.
+    /// The number of this file in the journal, counted from 1.
     #[serde(default)]
     pub segment: u64,
     /// The last record that counts in the files before.
@@ -88,36 +88,36 @@ fn is_free(cost: &MicroUsd) -> bool {
 /// A process became the writer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WriterClaim {
-    /// Grows with every claim. Records of an earlier one that follow it do not count.
+    /// Increases with every claim. Records of an earlier epoch that come after it do not count.
     pub epoch: u64,
     pub holder: ClaimHolder,
-    /// When: milliseconds since 1970.
+    /// In milliseconds since 1970.
     pub at: u64,
 }
 
-/// A line that is no record.
+/// What is wrong with an invalid line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LineDamage {
-    /// It does not begin like a record.
+    /// It does not start like a record.
     NotARecord,
-    /// Its bytes are not those that were written.
+    /// Its bytes do not match the checksum.
     Checksum,
-    /// It is as it was written, but says nothing we know: the words of the parser.
+    /// It is intact, but cannot be parsed: the parser's message.
     Unreadable(String),
-    /// It is longer than any record.
+    /// It is longer than any record can be.
     TooLong,
     /// Records before it are missing.
     Gap {
-        /// The number it should have.
+        /// The expected number.
         expected: u64,
-        /// The number it has.
+        /// The actual number.
         found: u64,
     },
-    /// It was there before, or another one of its number was.
+    /// Its number was used before.
     Repeated(u64),
-    /// It was written by a process that had lost its claim.
+    /// Written by a process that had lost its claim.
     Fenced(u64),
-    /// It was written by a later version.
+    /// Written by a later version.
     Newer(u64),
 }
 
@@ -145,22 +145,22 @@ pub(crate) enum JournalLine {
     Group(RecordGroup),
 }
 
-/// Records that were written together: all of them are there or none is.
+/// Records that were written together: all of them are stored or none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RecordGroup {
-    /// The number of the first.
+    /// The number of the first one.
     pub(crate) seq: u64,
     pub(crate) at: u64,
-    /// The claim they were written under; zero in format 1.
+    /// The claim's epoch; zero in format 1.
     pub(crate) epoch: u64,
-    /// The last record that was on the disk when these were written, if the writer waits for it.
+    /// The last record that was on disk when these were written, if the writer syncs.
     pub(crate) safe: Option<u64>,
     pub(crate) items: Vec<RecordItem>,
 }
 
 pub(crate) use v2::{NewRecordGroup, encode_claim, encode_group, encode_head, frame, unframe};
 
-/// Reads one record that begins here. Says how many bytes it took; a record of format 1 takes all.
+/// Decodes one record that starts here. Returns its length; a record of format 1 takes all bytes.
 pub(crate) fn decode_line(bytes: &[u8]) -> Result<(JournalLine, usize), LineDamage> {
     let rest = bytes.strip_prefix(RECORD_PREFIX).ok_or(LineDamage::NotARecord)?;
     let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -171,7 +171,7 @@ pub(crate) fn decode_line(bytes: &[u8]) -> Result<(JournalLine, usize), LineDama
         Some(1) => Ok((v1::decode_v1(rest)?, bytes.len())),
         Some(2) => v2::decode_v2(rest).map(|(line, used)| (line, before + used)),
         Some(newer @ 3..) if rest.first() == Some(&b',') => {
-            // One flipped bit must not make a whole session unreadable.
+            // One flipped bit in the version must not make a whole session unreadable.
             match v1::decode_v1(rest).is_ok() || v2::decode_v2(rest).is_ok() {
                 true => Err(LineDamage::Checksum),
                 false => Err(LineDamage::Newer(newer)),
@@ -181,6 +181,6 @@ pub(crate) fn decode_line(bytes: &[u8]) -> Result<(JournalLine, usize), LineDama
     }
 }
 
-/// How every record of every version begins. It cannot stand inside one: there its quotes would
-/// be escaped.
+/// The prefix of records in every version. It cannot occur inside one, because its quotes would be
+/// escaped there.
 pub(crate) const RECORD_PREFIX: &[u8] = br#"{"v":"#;

@@ -1,7 +1,7 @@
-//! What follows from events, kept beside them so that it can be read without folding.
+//! Notes: data derived from events, stored so that it can be read without a replay.
 //!
-//! Notes change no state. One that is not known here is kept as it is: a later version may write
-//! more kinds without a new format.
+//! Notes change no state. An unknown note is preserved: a later version may write more kinds
+//! without a new format.
 
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -18,31 +18,32 @@ pub enum JournalNote {
     /// A tool is about to start.
     Intended(ToolIntent),
     Billed(BilledRow),
-    /// The user is asked whether a call may run.
+    /// The user is asked about a call.
     Asked(Ticket),
     Ended(RunEndedNote),
-    /// What filled the window then, and what was dropped to make room.
+    /// What filled the context window, and what was dropped to make room.
     Context(Box<ContextUsage>),
-    /// A run went round again: why, and the turn it is then.
+    /// The run continued: why, and the number of the turn.
     Continued(Transition, u32),
     Titled(String),
-    /// The message that is submitted next is called this in the transcript.
+    /// The name of the next submitted message in the transcript.
     Named(String),
-    /// Input that waited at this place was taken back.
+    /// The queued input at this position was removed.
     Unqueued(u64),
-    /// What the transcript calls each line of the messages that are adopted next.
+    /// The transcript's names for the lines of the messages that are imported next.
     Lines(Vec<Vec<String>>),
-    /// A kind that is not known here: its JSON.
+    /// An unknown kind: its JSON.
     Unknown(String),
 }
 
-/// A tool is about to start. Without a `ToolEnded` of the same ticket its outcome is unknown.
+/// A tool is about to start. Its outcome is unknown unless a `ToolEnded` with the same ticket
+/// follows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolIntent {
     pub ticket: Ticket,
     pub call: ToolCallId,
     pub tool: ToolName,
-    /// What running it twice would mean.
+    /// What running it twice would cause.
     pub class: EffectClass,
 }
 
@@ -51,21 +52,21 @@ pub struct BilledRow {
     pub agent: AgentId,
     pub model: ModelName,
     pub source: RequestSource,
-    /// Input we thought it would be.
+    /// The estimated input.
     pub predicted: Tokens,
-    /// Input we thought the cache would give.
+    /// The input expected from the cache.
     pub predicted_read: Tokens,
-    /// What the provider says.
+    /// The usage the provider reported.
     pub billed: Usage,
     pub cost: MicroUsd,
-    /// What stays set aside beside that, because the process that asked died before the rest
-    /// of the bill arrived.
+    /// What stays reserved in addition, because the requesting process died before the rest of the
+    /// cost was known.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub kept: MicroUsd,
-    /// The version of the price table, if there was one.
+    /// The version of the price table, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prices: Option<String>,
-    /// Why the cache gave less than expected.
+    /// Why the cache returned less than expected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_miss: Option<String>,
 }
@@ -74,7 +75,7 @@ fn is_nothing(kept: &MicroUsd) -> bool {
     kept.0 == 0
 }
 
-/// A run ended; the figures are the session's so far.
+/// A run ended; the figures are totals of the session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunEndedNote {
     pub terminal: Terminal,
@@ -82,7 +83,7 @@ pub struct RunEndedNote {
     /// Messages of the session.
     pub messages: u64,
     pub cost: MicroUsd,
-    /// Its only call was put off, so the next run begins with it.
+    /// Its only call was deferred, so the next run begins with it.
     #[serde(default, skip_serializing_if = "core::ops::Not::not")]
     pub deferred: bool,
 }
@@ -96,7 +97,7 @@ impl ToolIntent {
 }
 
 impl BilledRow {
-    /// A row of the engine's ledger, with what the engine does not know.
+    /// A row of the engine's ledger, with data the engine does not have.
     #[must_use]
     pub fn from_ledger_row(row: &ledger::Row, agent: &AgentId, prices: Option<&str>) -> Self {
         let row = row.clone();

@@ -1,7 +1,8 @@
-//! Format 1, read and no longer written: `{"v":1,"crc":"89abcdef","seq":7,"at":1700000000000,"event":…}`.
+//! Format 1, read but no longer written:
+//! `{"v":1,"crc":"89abcdef","seq":7,"at":1700000000000,"event":…}`.
 //!
-//! The checksum (CRC-32, eight hex digits) covers every byte after its own field, so it is found
-//! and checked before anything is parsed. Fields after `event` may be added; readers skip them.
+//! The checksum (CRC-32, eight hex digits) covers every byte after its own field, so it is checked
+//! before anything is parsed. Fields may be added after `event`; readers skip them.
 
 use serde::Deserialize;
 use windlass_engine::Event;
@@ -15,7 +16,7 @@ struct DecodedRecordV1 {
     event: Event,
 }
 
-/// Reads what follows the version.
+/// Decodes what follows the version.
 pub(super) fn decode_v1(rest: &[u8]) -> Result<JournalLine, LineDamage> {
     let rest = rest.strip_prefix(br#","crc":""#).ok_or(LineDamage::NotARecord)?;
     let (crc, rest) = rest.split_at_checked(8).ok_or(LineDamage::NotARecord)?;

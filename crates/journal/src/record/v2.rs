@@ -21,22 +21,22 @@ struct ClaimLine<T> {
     claim: T,
 }
 
-/// Records to be written as one line.
+/// Records to write as one line.
 #[derive(Serialize)]
 pub(crate) struct NewRecordGroup<'a> {
-    /// The number of the first.
+    /// The number of the first one.
     pub(crate) seq: u64,
     pub(crate) at: u64,
-    /// The claim they are written under.
+    /// The epoch of the claim.
     pub(crate) epoch: u64,
-    /// The last record that is on the disk, if the writer waits for it.
+    /// The last record that is on disk, if the writer syncs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) safe: Option<u64>,
     pub(crate) items: &'a [NewRecordItem<'a>],
 }
 
 impl<'a> NewRecordGroup<'a> {
-    /// Records of a journal that is made as a whole and has no writer yet.
+    /// For a journal that is created as a whole and has no writer yet.
     pub(crate) fn without_claim(seq: u64, at: u64, items: &'a [NewRecordItem<'a>]) -> Self {
         Self { seq, at, epoch: 0, safe: None, items }
     }
@@ -64,7 +64,7 @@ pub(crate) fn encode_group(group: &NewRecordGroup<'_>) -> Result<Vec<u8>, serde_
     serde_json::to_vec(group).map(|rec| frame(&rec))
 }
 
-/// A line around a record, its end included.
+/// A complete line with this record.
 pub(crate) fn frame(rec: &[u8]) -> Vec<u8> {
     let head =
         format!(r#"{{"v":2,"len":{},"crc":"{:08x}","rec":"#, rec.len(), compute_checksum(rec));
@@ -82,13 +82,13 @@ fn compute_checksum(rec: &[u8]) -> u32 {
     hasher.finalize()
 }
 
-/// The record of a line without its end, if the line is whole and as it was written.
+/// The record of a line without its line ending, if the checksum matches.
 pub(crate) fn unframe(line: &[u8]) -> Option<&[u8]> {
     let rest = line.strip_prefix(br#"{"v":2"#)?;
     parse_frame(rest).filter(|(_, used)| *used == rest.len())?.0
 }
 
-/// Reads what follows the version; says how many bytes it took, without the end of the line.
+/// Decodes what follows the version; returns the length, without the line ending.
 pub(super) fn decode_v2(all: &[u8]) -> Result<(JournalLine, usize), LineDamage> {
     let (rec, used) = parse_frame(all).ok_or(LineDamage::NotARecord)?;
     let rec = rec.ok_or(LineDamage::Checksum)?;
@@ -104,7 +104,7 @@ pub(super) fn decode_v2(all: &[u8]) -> Result<(JournalLine, usize), LineDamage> 
     line.map(|line| (line, used)).map_err(|error| LineDamage::Unreadable(error.to_string()))
 }
 
-/// The bytes of `rec` if they are those that were written, and where the record ends.
+/// The bytes of `rec` if the checksum matches, and where the record ends.
 fn parse_frame(all: &[u8]) -> Option<(Option<&[u8]>, usize)> {
     let rest = all.strip_prefix(br#","len":"#)?;
     let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -115,7 +115,7 @@ fn parse_frame(all: &[u8]) -> Option<(Option<&[u8]>, usize)> {
     let Some((rec, rest)) = rest.split_at_checked(length) else {
         return Some((None, all.len()));
     };
-    // Compared as text: a flipped bit may turn a digit into another spelling of the same one.
+    // Compared as text: a flipped bit may turn a hex digit into its other case.
     let is_whole =
         rest.first() == Some(&b'}') && crc == format!("{:08x}", compute_checksum(rec)).as_bytes();
     Some((is_whole.then_some(rec), all.len() - rest.len() + 1))

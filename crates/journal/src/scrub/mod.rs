@@ -1,10 +1,10 @@
-//! A journal without what was said in it, which still comes out the same: for bug reports.
+//! Removes the texts of a journal for a bug report, so that it still replays the same way.
 //!
-//! Every letter and digit of a text is replaced by another, drawn from the text and a key that is
-//! thrown away: equal texts stay equal, different ones different, and sizes and estimates are kept.
-//! Permissions are replaced by rules that decide about each call as it was decided. Left are sizes,
-//! times, order, the names of models, and the names of tools in a note. What a call cost is left out:
-//! what it was foreseen to cost depends on words.
+//! Every letter and digit of a text is replaced by another one, derived from the text and a key
+//! that is discarded: equal texts stay equal, different ones stay different, and sizes and
+//! estimates are preserved. Permissions are replaced by rules that decide each call as it was
+//! decided. Sizes, times, order, model names and the names of tools in a note remain. The cost of a
+//! call is removed, because its estimate depends on the text.
 
 mod scrub_event;
 mod text_scrambler;
@@ -25,8 +25,7 @@ use crate::record::{
 };
 use text_scrambler::TextScrambler;
 
-/// The journal as the lines of another one. The caller forgets `key` afterwards: it would
-/// undo the scrubbing.
+/// The lines of the scrubbed journal. The caller must discard `key`: it would undo the scrubbing.
 pub fn scrub(journal: &Path, settings: &Settings, key: &str) -> Result<Vec<u8>, JournalError> {
     let mut scrubber = JournalScrubber::new(key);
     replay(JournalReader::open(journal)?, settings, |step| scrubber.learn_decisions(&step))?;
@@ -71,7 +70,7 @@ pub fn scrub(journal: &Path, settings: &Settings, key: &str) -> Result<Vec<u8>, 
     Ok(bytes)
 }
 
-/// What became of a call before it ran.
+/// How a call was decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum ScrubbedCallDecision {
     Allowed,
@@ -89,7 +88,7 @@ impl JournalScrubber {
         Self { scrambler: TextScrambler::new(key), calls: BTreeMap::new() }
     }
 
-    /// Learns how calls were decided. A question outweighs what came of it.
+    /// Records how calls were decided. A question takes precedence over its answer.
     fn learn_decisions(&mut self, step: &ReplayStep<'_>) {
         for effect in step.effects {
             let (call, decision) = match effect {
@@ -120,7 +119,7 @@ impl JournalScrubber {
         self.scrambler.scramble(text)
     }
 
-    /// How most calls of a tool were decided.
+    /// The most frequent decision about calls of a tool.
     fn find_usual_decision(&self, tool: &ToolName) -> ScrubbedCallDecision {
         let mut counts: BTreeMap<ScrubbedCallDecision, usize> = BTreeMap::new();
         for (_, decision) in self.calls.values().filter(|(name, _)| name == tool) {
@@ -130,8 +129,8 @@ impl JournalScrubber {
         most.map_or(ScrubbedCallDecision::Allowed, |(decision, _)| decision)
     }
 
-    /// A tool under another name, so that no rule knows it. Calls that were decided unlike the rest
-    /// have a name of their own.
+    /// Renames a tool, so that no rule matches it. Calls with a different decision than the rest
+    /// get a name of their own.
     fn scrub_tool_name(&self, tool: &ToolName, call: Option<&ToolCallId>) -> ToolName {
         let known = call.and_then(|call| self.calls.get(call));
         let (tool, decision) = match known {
@@ -151,7 +150,7 @@ impl JournalScrubber {
         ToolName::from(self.scrambler.scramble_with_salt(tool.as_str(), salt).as_str())
     }
 
-    /// Rules that decide about every call as it was decided.
+    /// Rules that decide every call as it was decided.
     fn build_rules(&self, decision: ScrubbedCallDecision) -> Vec<Rule> {
         let mut rules: Vec<Rule> = Vec::new();
         for (tool, _) in self.calls.values().filter(|(_, own)| *own == decision) {
@@ -176,7 +175,7 @@ impl JournalScrubber {
         }
     }
 
-    /// What is left of a note. One that says nothing any more keeps its number.
+    /// Scrubs a note. One without remaining content keeps its number.
     fn scrub_note(&self, note: JournalNote) -> JournalNote {
         match note {
             JournalNote::Intended(intent) => {

@@ -1,5 +1,5 @@
-//! Events without words, one kind after the other. Whatever gets a new field with a text in it stops
-//! compiling here, if it is taken apart by its fields.
+//! Scrubs events, one kind after the other. Events are destructured completely, so that a new field
+//! with text does not compile until it is handled here.
 
 use std::sync::Arc;
 
@@ -68,7 +68,7 @@ impl JournalScrubber {
             Event::ChoreAsked { chore, about } => {
                 Event::ChoreAsked { chore, about: self.scrub_text(&about) }
             }
-            // A server could say anything in its ids.
+            // A server can put any text in its ids.
             Event::ModelStarted { attempt, ids: _ } => Event::ModelStarted { attempt, ids: None },
             Event::Interrupted(_)
             | Event::Resumed
@@ -90,7 +90,7 @@ impl JournalScrubber {
                 ask: asks,
                 deny: self.build_rules(ScrubbedCallDecision::Denied),
             },
-            // The rules above say what became of each call.
+            // The generated rules decide about each call.
             held: None,
             cell: settings.policy.cell,
         };
@@ -196,7 +196,7 @@ impl JournalScrubber {
         }
     }
 
-    /// What a change of the mode allowed and forbade is in the rules.
+    /// The generated rules contain the effect of a mode change.
     fn scrub_update(&self, update: ContextUpdate) -> ContextUpdate {
         let ContextUpdate { mode: _, directories, tools, working_directory, tasks } = update;
         ContextUpdate {

@@ -1,8 +1,8 @@
-//! Other letters in the place of letters.
+//! Replaces the letters of a text.
 
 use crate::digest::sha256_of_parts;
 
-/// Replaces letters and digits, by a key.
+/// Replaces letters and digits, depending on a key.
 pub(super) struct TextScrambler {
     key: String,
 }
@@ -12,9 +12,9 @@ impl TextScrambler {
         Self { key: key.to_owned() }
     }
 
-    /// A text of the same length in every measure. Marks and spaces stay where they are.
+    /// Scrambles a text and preserves its length in every unit. Punctuation and whitespace stay.
     pub(super) fn scramble(&self, text: &str) -> String {
-        // The one line that means something to the loop itself.
+        // These lines have a meaning for the loop, so they are kept.
         let lines = text.split('\n').map(|line| match line.trim() {
             PIN_LINE => line.to_owned(),
             _ => self.scramble_with_salt(line, ""),
@@ -22,7 +22,7 @@ impl TextScrambler {
         lines.collect::<Vec<_>>().join("\n")
     }
 
-    /// The same, for texts that must differ although they are equal.
+    /// The same, but equal texts with different salts become different.
     pub(super) fn scramble_with_salt(&self, text: &str, salt: &str) -> String {
         let seed = sha256_of_parts(&[self.key.as_bytes(), salt.as_bytes(), text.as_bytes()]);
         let mut filled = String::with_capacity(text.len());
@@ -32,7 +32,7 @@ impl TextScrambler {
             let chance = chance.wrapping_add(u8::try_from(place / seed.len() % 251).unwrap_or(0));
             let draw = |first: u8, count: u8| char::from(first + chance % count);
             filled.push(match letter {
-                // An escape of a JSON text stays one.
+                // An escape sequence in a JSON string must stay one.
                 letter if is_escaped && letter.is_ascii() => letter,
                 'a'..='z' => draw(b'a', 26),
                 'A'..='Z' => draw(b'A', 26),

@@ -1,4 +1,4 @@
-//! A session as text for people, or as lines for programs.
+//! Exports a session as Markdown or as JSON lines.
 
 use std::io::Write;
 use std::path::Path;
@@ -12,13 +12,13 @@ use crate::record::JournalHead;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JournalExportFormat {
-    /// For people.
+    /// For reading.
     Markdown,
-    /// For programs: one JSON object for each thing that was said.
+    /// For programs: one JSON object per message.
     Jsonl,
 }
 
-/// Writes a session out, from its first record to its last.
+/// Exports a session from its first record to its last.
 pub fn export_session(
     journal: &Path,
     format: JournalExportFormat,
@@ -91,7 +91,7 @@ fn write_item(
     }
 }
 
-/// A fence longer than any run of backticks inside, so that the text cannot end it.
+/// A fence longer than any run of backticks in the text, so that the text cannot end it.
 fn fence_text(text: &str) -> String {
     let mut longest = 2;
     let mut run = 0;

@@ -1,4 +1,4 @@
-//! A new session that begins with the records of another, up to one of them.
+//! Forks a session: a new one begins with the records of another, up to one of them.
 
 use std::path::Path;
 
@@ -12,9 +12,9 @@ use crate::record::{
     encode_head,
 };
 
-/// Copies the records of a journal up to this one (all, if `None`) to a new journal, of the same project
-/// unless another is given. The source is only read and may be written meanwhile. Returns the last
-/// record taken over. The copy is there as a whole or not at all.
+/// Copies the records of a journal up to this one (all, if `None`) to a new journal, for the same
+/// project unless another one is given. The source is only read and may be written meanwhile.
+/// Returns the last record copied. The copy is created atomically.
 pub fn fork_journal(
     source: &Path,
     up_to: Option<u64>,
@@ -41,7 +41,7 @@ pub fn fork_journal(
                     RecordItem::Event(event) => NewRecordItem::Event(event),
                     RecordItem::Note(note) => NewRecordItem::Note(note),
                 };
-                // Numbers are those of the source, so that a record is called the same in both.
+                // The numbers are kept, so that a record has the same number in both.
                 groups.extend(
                     encode_group(&NewRecordGroup::without_claim(seq, at, &[item]))
                         .map_err(unwritable)?,

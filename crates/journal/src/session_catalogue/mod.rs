@@ -1,8 +1,9 @@
-//! The sessions of a machine, by project: to list, find, rename and delete.
+//! The sessions of a machine by project: lists, finds, renames and deletes them.
 //!
-//! `<root>/<project key>/<session>.jsonl` is a journal; beside it may lie `<session>.title` (a name
-//! a person gave), `<session>.spill/`, `<session>.kept/` and `<session>.agents/`. Nothing here needs settings or folds
-//! anything. Only names and deletion change files, and never a journal.
+//! `<root>/<project key>/<session>.jsonl` is a journal; beside it may be `<session>.title` (a name
+//! set by the user), `<session>.spill/`, `<session>.kept/` and `<session>.agents/`. Needs no
+//! settings and replays nothing. Only renaming and deleting change files, and only deleting touches
+//! journals.
 
 mod export;
 mod fork;
@@ -41,17 +42,15 @@ pub struct SessionCatalogue {
     root: PathBuf,
 }
 
-/// A session that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListedSession {
-    /// Where its journal begins.
+    /// The first file of its journal.
     pub path: PathBuf,
-    /// What is known of it.
     pub summary: SessionSummary,
 }
 
 impl SessionCatalogue {
-    /// The sessions below this directory, which need not be there yet.
+    /// The sessions below this directory, which need not exist yet.
     #[must_use]
     pub fn new(root: impl Into<PathBuf>) -> Self {
         Self { root: root.into() }
@@ -62,17 +61,17 @@ impl SessionCatalogue {
         &self.root
     }
 
-    /// Where the journal of a session of this project lies. The project's path must be resolved.
+    /// The path of a session's journal. The project's path must be canonical.
     #[must_use]
     pub fn journal_path(&self, project: &Path, id: &str) -> PathBuf {
         self.root.join(project_key(project)).join(format!("{id}.{JOURNAL_EXTENSION}"))
     }
 
-    /// All sessions, or those of one project, the one written last first.
+    /// All sessions, or those of one project, most recently written first.
     ///
     /// # Errors
     ///
-    /// When the directory cannot be read. A journal that cannot be read is left out.
+    /// The directory cannot be read. A journal that cannot be read is left out.
     pub fn list(&self, project: Option<&Path>) -> Result<Vec<ListedSession>, JournalError> {
         let index_path = self.root.join("index");
         let mut index = session_index::SessionIndex::load(&index_path);
@@ -93,7 +92,8 @@ impl SessionCatalogue {
                 entries.push((folder.clone(), stamp, title, ListedSession { path, summary }));
             }
         }
-        // What is left of the folders that were looked at is gone; others were not looked at.
+        // Entries left in the scanned folders belong to deleted sessions; other folders were not
+        // scanned.
         if index.drop_folders(&folders) || is_changed {
             let cards =
                 entries.iter().map(|(f, stamp, _, listed)| (f.as_str(), *stamp, &listed.summary));
@@ -112,8 +112,7 @@ impl SessionCatalogue {
         Ok(listed)
     }
 
-    /// The one session with this id, beginning of an id, or name. Sessions of the project go
-    /// before all others.
+    /// The one session with this id, id prefix or name. Sessions of the project take precedence.
     pub fn find(
         &self,
         wanted: &str,
@@ -152,7 +151,7 @@ impl SessionCatalogue {
         Err(JournalError::NotOne { wanted: wanted.into(), found: 0 })
     }
 
-    /// Gives a session a name, or takes it away. Works while the session is being written.
+    /// Sets or removes a session's name. Works while the session is being written.
     pub fn rename(&self, journal: &Path, title: &str) -> Result<(), JournalError> {
         let path = journal.with_extension("title");
         let title = session_summary::shorten_to_line(title);
@@ -163,12 +162,12 @@ impl SessionCatalogue {
         .map_err(JournalError::disk_error(&path, "written"))
     }
 
-    /// Deletes a session and everything that lies beside it.
+    /// Deletes a session and all files that belong to it.
     ///
     /// # Errors
     ///
-    /// When it is being written, or the disk fails. The journal goes last: what is not wholly
-    /// deleted is still listed.
+    /// The session is being written, or the disk fails. The journal is deleted last, so that a
+    /// session that is not completely deleted is still listed.
     pub fn delete(&self, journal: &Path) -> Result<(), JournalError> {
         let lock = lock_existing(journal, &RealDisk)?;
         for extension in ["spill", "kept", "agents", "blobs"] {
@@ -198,7 +197,7 @@ impl SessionCatalogue {
     }
 }
 
-/// The sessions of one folder: id, path, what the file looks like, and the name a person gave.
+/// The sessions of one folder: id, path, file stamp, and the name the user set.
 fn list_folder_sessions(
     folder: &Path,
 ) -> Vec<(String, PathBuf, session_index::JournalFileStamp, Option<String>)> {
@@ -212,7 +211,7 @@ fn list_folder_sessions(
     let mut files = Vec::new();
     for name in &names {
         let Some((id, JOURNAL_EXTENSION)) = name.rsplit_once('.') else { continue };
-        // A later file of a journal: its first one stands for it.
+        // A later file of a journal, which is listed by its first one.
         if id.contains('.') {
             continue;
         }
@@ -233,7 +232,7 @@ fn list_folder_sessions(
     files
 }
 
-/// The last file of each journal that has several, by its id.
+/// The last file of each journal that has several, by id.
 fn find_last_segments(names: &[String]) -> BTreeMap<&str, &str> {
     let mut last: BTreeMap<&str, (u64, &str)> = BTreeMap::new();
     for name in names {
@@ -247,7 +246,7 @@ fn find_last_segments(names: &[String]) -> BTreeMap<&str, &str> {
     last.into_iter().map(|(id, (_, name))| (id, name)).collect()
 }
 
-/// What is not there need not be removed.
+/// A file that does not exist need not be deleted.
 fn ignore_missing(result: io::Result<()>) -> io::Result<()> {
     match result {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -255,5 +254,5 @@ fn ignore_missing(result: io::Result<()>) -> io::Result<()> {
     }
 }
 
-/// How the names of journals end.
+/// The extension of journals.
 const JOURNAL_EXTENSION: &str = "jsonl";

@@ -1,6 +1,5 @@
-//! A session as one file, to be taken to another machine: a first line, a manifest, then the bytes of
-//! every file it names. It is taken whole or not at all, and nothing in it is believed before it was
-//! checked.
+//! Packs a session in one file, to take it to another machine: a first line, a manifest, then the
+//! bytes of every listed file. Unpacking is atomic, and checks everything before it is used.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, BufRead, Read, Write};
@@ -16,7 +15,7 @@ use crate::disk::{RealDisk, replace_file};
 use crate::error::JournalError;
 use crate::record::{JournalLine, decode_line, encode_head};
 
-/// What a pack says of itself.
+/// The description of a pack.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PackManifest {
     pub session: String,
@@ -28,13 +27,13 @@ pub struct PackManifest {
 /// One file of a pack, in the order of their bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PackedFile {
-    /// Below the folder of the session, or [`WORKSPACE_NAME`].
+    /// Relative to the folder of the session, or [`WORKSPACE_NAME`].
     pub name: String,
     pub bytes: u64,
     pub sha256: String,
 }
 
-/// Why a pack is refused.
+/// Why a pack is rejected.
 #[derive(Debug, thiserror::Error)]
 pub enum PackError {
     #[error("this is not a pack of a session, or one of a later version")]
@@ -59,7 +58,7 @@ fn disk_error(path: &Path) -> impl FnOnce(io::Error) -> PackError {
     move |source| PackError::Disk { path: path.to_owned(), source }
 }
 
-/// Writes a session and, if there is one, the stream of its working directory. The caller holds the
+/// Writes a session and optionally the stream of its working directory. The caller holds the
 /// journal's lock.
 pub fn write_pack(
     journal: &Path,
@@ -69,7 +68,8 @@ pub fn write_pack(
     out: &mut dyn Write,
 ) -> Result<PackManifest, PackError> {
     let mut sources: Vec<(String, PathBuf)> = Vec::new();
-    // What files held before edits stays here: an ignored file with a secret may be among them.
+    // The previous content of edited files is left out: an ignored file with a secret may be among
+    // them.
     let is_taken = |path: &PathBuf| path.extension().is_none_or(|extension| extension != "kept");
     let companions = list_companions(journal).into_iter().filter(is_taken);
     for path in std::iter::once(journal.to_owned()).chain(companions) {
@@ -121,7 +121,8 @@ pub fn read_pack_manifest(from: &mut dyn BufRead) -> Result<PackManifest, PackEr
     }
 }
 
-/// Writes the files of a pack, whose manifest was read, below a new folder. Every one is checked.
+/// Writes the files of a pack below a new folder, after its manifest was read. Every file is
+/// checked.
 pub fn unpack_files(
     manifest: &PackManifest,
     from: &mut dyn BufRead,
@@ -153,8 +154,8 @@ pub fn unpack_files(
     Ok(())
 }
 
-/// Moves the unpacked files of a session to where its journal belongs, as a session of this project.
-/// The journal goes last: before it is there, there is no session.
+/// Moves the unpacked files of a session to its folder, as a session of this project. The journal
+/// is moved last, so that an incomplete session is not listed.
 pub fn adopt_unpacked(
     manifest: &PackManifest,
     folder: &Path,
@@ -190,7 +191,7 @@ pub fn adopt_unpacked(
     Ok(())
 }
 
-/// The head of a journal's file says where it belongs.
+/// The head of the journal names its project, so it is rewritten.
 fn set_project(path: &Path, project: &Path) -> Result<(), PackError> {
     let bytes = fs::read(path).map_err(disk_error(path))?;
     let end = bytes.iter().position(|byte| *byte == b'\n').map_or(bytes.len(), |end| end + 1);
@@ -203,7 +204,7 @@ fn set_project(path: &Path, project: &Path) -> Result<(), PackError> {
     replace_file(&RealDisk, path, &changed).map_err(disk_error(path))
 }
 
-/// Plain files below a path; links and everything else are left out.
+/// Collects regular files below a path; symlinks and others are left out.
 fn collect_files(
     path: &Path,
     name: &str,
@@ -224,7 +225,7 @@ fn collect_files(
     Ok(())
 }
 
-/// Does this belong to the session, and to nothing else?
+/// Does this file name belong to the session, and to no other?
 fn is_session_file(name: &str, session: &str) -> bool {
     let path = Path::new(name);
     let is_plain = path.components().all(|part| matches!(part, Component::Normal(_)));
@@ -257,7 +258,7 @@ fn file_name(path: &Path) -> String {
 }
 
 const MAGIC: &str = "windlass-session-pack 1";
-/// The stream of the working directory.
+/// The name of the working directory's stream.
 pub const WORKSPACE_NAME: &str = "workspace";
 const MANIFEST_BYTES_MAX: u64 = 16 << 20;
 const UNPACKED_BYTES_MAX: u64 = 8 << 30;

@@ -1,5 +1,5 @@
-//! Where in a journal something is said, called or answered: every place, narrowed by kind, tool, file
-//! and outcome. Whole texts are looked through, also those of which a list shows only the beginning.
+//! Finds all places in a journal that contain some words, optionally limited by kind, tool, file
+//! and outcome. Searches complete texts, even those that a list shows shortened.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -16,18 +16,18 @@ use crate::journal_reader::JournalReader;
 use crate::record::{JournalNote, JournalRecord, RecordItem, ToolIntent};
 use crate::session_facts::find_named_file;
 
-/// What is looked for. Empty parts accept everything.
+/// The search terms. Empty fields match everything.
 #[derive(Clone, Debug, Default)]
 pub struct PlaceQuery {
     /// In lower case.
     pub words: String,
-    /// Some of `prompt`, `answer`, `thinking`, `call`, `result`, `summary`.
+    /// Any of `prompt`, `answer`, `thinking`, `call`, `result`, `summary`.
     pub kinds: Vec<String>,
     /// The name of a tool, in lower case.
     pub tool: Option<String>,
-    /// A part of the name of a file, in lower case.
+    /// Part of a file name, in lower case.
     pub file: Option<String>,
-    /// Only results that failed, or only those that did not.
+    /// Only results that failed, or only those that succeeded.
     pub is_error: Option<bool>,
 }
 
@@ -38,30 +38,30 @@ pub struct FoundPlace {
     pub kind: &'static str,
     pub tool: Option<String>,
     pub is_error: bool,
-    /// What is said there, with a little around it, on one line.
+    /// The text around the match, on one line.
     pub excerpt: String,
-    /// Where the words stand in the excerpt, in characters.
+    /// The position of the match in the excerpt, in characters.
     pub start: usize,
     pub length: usize,
 }
 
-/// What was found in one journal.
+/// The matches in one journal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FoundPlaces {
     pub places: Vec<FoundPlace>,
-    /// There are more than were asked for.
+    /// There are more matches than requested.
     pub has_more: bool,
-    /// The time was over before the end.
+    /// The time limit was reached before the end.
     pub is_cut: bool,
 }
 
-/// A call whose result is still to come.
+/// A call without a result so far.
 struct OpenCall {
     tool: String,
     file: Option<String>,
 }
 
-/// Looks through a journal until so many places are found or the time is over.
+/// Searches a journal until enough places are found or the time limit is reached.
 pub fn search_places(
     journal: &Path,
     summary: &SessionSummary,
@@ -181,7 +181,7 @@ impl PlaceSearch<'_> {
     ) -> Option<FoundPlace> {
         let PlaceQuery { words, kinds, tool, file, is_error: outcome } = self.query;
         let is_kind = kinds.is_empty() || kinds.iter().any(|wanted| wanted == kind);
-        // What has no tool, file or outcome is not meant by one that asks for it.
+        // An item without a tool, file or outcome does not match a query for one.
         let is_tool = tool
             .as_ref()
             .is_none_or(|wanted| call.is_some_and(|call| call.tool.to_lowercase() == *wanted));
@@ -208,9 +208,9 @@ impl PlaceSearch<'_> {
     }
 }
 
-/// A line around the words, and where they stand in it.
+/// The line around the match, and the position of the match in it.
 fn cut_excerpt(text: &str, at: usize, words: &str) -> (String, usize) {
-    // Lower case may be longer or shorter than what was written; a rough place is enough to cut at.
+    // Lower case may have another length than the original; an approximate cut is good enough.
     let start = text.floor_char_boundary(at.saturating_sub(AROUND_BYTES).min(text.len()));
     let end = text.floor_char_boundary((at + words.len() + AROUND_BYTES).min(text.len()));
     let cut = text.get(start..end).unwrap_or_default();
@@ -226,5 +226,5 @@ fn cut_excerpt(text: &str, at: usize, words: &str) -> (String, usize) {
 }
 
 const AROUND_BYTES: usize = 80;
-/// Records between two looks at the clock.
+/// Records between two checks of the clock.
 const RECORDS_PER_LOOK: u64 = 256;

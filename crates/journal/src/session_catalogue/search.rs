@@ -1,4 +1,4 @@
-//! Which sessions contain a text, without regard to case.
+//! Finds sessions that contain a text, ignoring case.
 
 use std::path::Path;
 
@@ -10,23 +10,23 @@ use crate::error::JournalError;
 use crate::journal_reader::JournalReader;
 use crate::transcript;
 
-/// A place where it is said.
+/// A place with the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionSearchHit {
     pub session: ListedSession,
-    /// What is said there, with a little around it.
+    /// The text around the match, on one line.
     pub excerpt: String,
-    /// The whole of it, and by whom.
+    /// The complete item.
     pub item: ConversationItem,
 }
 
 impl SessionCatalogue {
-    /// Sessions in which this is said, the one written last first: the first place in each, and at
-    /// most so many.
+    /// Sessions that contain this text, most recently written first: the first match of each, up to
+    /// a limit.
     ///
     /// # Errors
     ///
-    /// When the directory cannot be read. A journal that cannot be read is left out.
+    /// The directory cannot be read. A journal that cannot be read is left out.
     pub fn search(
         &self,
         words: &str,
@@ -37,7 +37,7 @@ impl SessionCatalogue {
     }
 }
 
-/// The same for sessions of which only the transcript is there.
+/// The same for sessions that only have a transcript.
 #[must_use]
 pub fn search_transcripts(
     sessions: Vec<ListedSession>,
@@ -72,8 +72,9 @@ fn search_sessions(
     hits
 }
 
-/// Looks at the bytes, which is much faster than reading records. Only plain words are spelt the
-/// same in a record; for others the records are read. Long journals too: they would not fit.
+/// Searches the raw bytes, which is much faster than parsing records. Only words without escapes
+/// are spelled the same there; for others, and for journals too large for memory, the records are
+/// parsed.
 pub(super) fn may_contain(path: &Path, summary: &SessionSummary, needle: &str) -> bool {
     let is_plain =
         needle.bytes().all(|b| b.is_ascii() && !b.is_ascii_control() && !b"\"\\".contains(&b));
@@ -100,17 +101,17 @@ fn find_first(path: &Path, needle: &str) -> Result<Option<ConversationItem>, Jou
     Ok(items.into_iter().find(|item| item.text.to_lowercase().contains(needle)))
 }
 
-/// What stands around the words, on one line.
+/// The text around the match, on one line.
 fn build_excerpt(text: &str, needle: &str) -> String {
     let at = text.to_lowercase().find(needle).unwrap_or(0);
-    // Lower case may be longer or shorter than what was written; a rough place is enough.
+    // Lower case may have another length than the original; an approximate position is good enough.
     let start = text.floor_char_boundary(at.saturating_sub(AROUND_BYTES));
     let end = text.floor_char_boundary((at + needle.len() + AROUND_BYTES).min(text.len()));
     let words: Vec<&str> = text.get(start..end).unwrap_or_default().split_whitespace().collect();
     words.join(" ")
 }
 
-/// Journals up to this size are looked at as a whole.
+/// Journals up to this size are read as a whole.
 const WHOLE_BYTES_MAX: u64 = 64 << 20;
 /// Bytes shown on each side.
 const AROUND_BYTES: usize = 60;

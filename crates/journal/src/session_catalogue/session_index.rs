@@ -1,5 +1,5 @@
-//! Cards kept for the next time. A cache: it may be deleted at any time, is never trusted over the
-//! journals, and what cannot be read of it is read off the journals again.
+//! Caches session summaries. The cache may be deleted at any time and is never trusted over the
+//! journals; whatever cannot be read from it is read from the journals again.
 
 use std::collections::BTreeMap;
 use std::fs::Metadata;
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::SessionSummary;
 
-/// Cards by folder and id.
+/// Summaries by folder and id.
 #[derive(Debug, Default)]
 pub(super) struct SessionIndex {
     sessions: BTreeMap<(String, String), IndexedSession>,
@@ -24,7 +24,7 @@ struct IndexedSession {
     card: SessionSummary,
 }
 
-/// What a file looked like when its card was read.
+/// The file's metadata when its summary was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct JournalFileStamp(u64, i64, i64, u64);
 
@@ -35,16 +35,16 @@ impl JournalFileStamp {
 }
 
 impl JournalFileStamp {
-    /// Together with another file of the same journal.
+    /// Combined with another file of the same journal.
     pub(super) fn with_later_file(self, last: &Metadata) -> Self {
         Self(self.0 + last.len(), last.mtime(), last.mtime_nsec(), last.ino())
     }
 }
 
 impl SessionIndex {
-    /// Reads what is there; anything else counts as nothing.
+    /// Loads the cache; an invalid one counts as empty.
     pub(super) fn load(path: &Path) -> Self {
-        // Looked at first: what is no file could be waited for without end.
+        // Checked first, because opening a pipe could block forever.
         let is_file = path.is_file();
         let text =
             is_file.then(|| std::fs::read_to_string(path).ok()).flatten().unwrap_or_default();
@@ -60,7 +60,7 @@ impl SessionIndex {
         }
     }
 
-    /// The card of a file that still looks like this.
+    /// The summary of a file that has not changed.
     pub(super) fn take_unchanged(
         &mut self,
         folder: &str,
@@ -71,14 +71,14 @@ impl SessionIndex {
         (indexed.stamp == stamp).then_some(indexed.card)
     }
 
-    /// Forgets what no file of these folders asked for. Was there something?
+    /// Removes remaining entries of these folders. Returns whether there were any.
     pub(super) fn drop_folders(&mut self, folders: &[String]) -> bool {
         let before = self.sessions.len();
         self.sessions.retain(|(folder, _), _| !folders.contains(folder));
         self.sessions.len() != before
     }
 
-    /// What is left.
+    /// The entries not taken.
     pub(super) fn iter_remaining(
         &self,
     ) -> impl Iterator<Item = (&str, JournalFileStamp, &SessionSummary)> {
@@ -87,7 +87,7 @@ impl SessionIndex {
             .map(|indexed| (indexed.folder.as_str(), indexed.stamp, &indexed.card))
     }
 
-    /// Writes cards for the next time. Best effort: without it the next list is only slower.
+    /// Writes the summaries. Best effort: without them the next list is only slower.
     pub(super) fn save<'a>(
         path: &Path,
         cards: impl Iterator<Item = (&'a str, JournalFileStamp, &'a SessionSummary)>,
@@ -114,5 +114,5 @@ impl SessionIndex {
     }
 }
 
-/// The first line; another one means another program wrote it.
+/// The first line; anything else means that another program wrote the file.
 const INDEX_VERSION: &str = "windlass sessions 2";

@@ -1,4 +1,4 @@
-//! What a list says of one session, read off the beginning and the end of its journal.
+//! The data of one session in a list, read from the beginning and end of its journal.
 
 use std::fs::{File, TryLockError};
 use std::io::{Read, Seek, SeekFrom};
@@ -16,51 +16,51 @@ use crate::line_reader::JournalLineReader;
 use crate::record::{JournalHead, JournalLine, JournalNote, RecordGroup, RecordItem};
 use crate::segment;
 
-/// What a list says of one session.
+/// The data of one session in a list.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionSummary {
-    /// Its id: the name of its file.
+    /// The id, which is also the file name.
     pub id: String,
-    /// Its name, given by a person or by a model.
+    /// The title, set by the user or by a model.
     pub title: Option<String>,
     /// The beginning of the first message.
     pub prompt: String,
-    /// The project's directory, if the journal says so.
+    /// The project's directory, if the journal contains it.
     pub project: Option<String>,
-    /// The branch it began on.
+    /// The git branch at the start.
     pub branch: Option<String>,
     /// The session it was forked from.
     pub parent: Option<String>,
-    /// When it began: milliseconds since 1970.
+    /// In milliseconds since 1970.
     pub created: u64,
-    /// When something was last written.
+    /// When it was last written.
     pub updated: u64,
-    /// Messages, as nearly as the records say without folding them.
+    /// The number of messages, estimated without a replay.
     pub messages: u64,
     pub cost: MicroUsd,
-    /// Bytes of its journal.
+    /// The size of its journal.
     pub size: u64,
-    /// How far its last run came.
+    /// The state of its last run.
     pub last_run: LastRun,
 }
 
-/// How far the last run of a session came, as its journal says. Whether a process still works on it is
-/// not checked.
+/// The state of a session's last run according to its journal. Whether a process is still working
+/// on it is not checked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LastRun {
     #[default]
     None,
-    /// It did not come to its end.
+    /// It has not ended.
     Open,
-    /// It did not come to its end, and the last thing it did was to ask the user about a call.
+    /// It has not ended, and last asked the user about a call.
     Asking,
-    /// It ended with a call that was put off.
+    /// It ended with a deferred call.
     PutOff,
     Ended(Terminal),
 }
 
 impl SessionSummary {
-    /// Reads a card off a journal: the ends of it if they say enough, else all of it.
+    /// Reads the summary of a journal: its two ends if they are sufficient, else all of it.
     pub fn read(path: &Path) -> Result<Self, JournalError> {
         let mut file = open_regular(path).map_err(JournalError::disk_error(path, "opened"))?;
         let later = segment::find_later_segments(&RealDisk, path);
@@ -85,7 +85,7 @@ impl SessionSummary {
         Ok(summary)
     }
 
-    /// Says whether that was enough.
+    /// Returns whether the two ends were sufficient.
     fn read_ends(&mut self, beginning: &[u8], end: &[u8]) -> bool {
         let mut count = SessionCounts::default();
         for line in parse_lines(beginning) {
@@ -94,7 +94,7 @@ impl SessionSummary {
         if self.prompt.is_empty() {
             return false;
         }
-        // The first line of the end is cut.
+        // The first line of the end is incomplete.
         let start = memchr::memchr(b'\n', end).map_or(end.len(), |at| at + 1);
         let mut count = SessionCounts::default();
         for line in parse_lines(end.get(start..).unwrap_or_default()) {
@@ -208,7 +208,7 @@ impl SessionSummary {
 }
 
 impl LastRun {
-    /// What this says of the last run.
+    /// What this item says about the last run.
     fn from_item(item: &RecordItem) -> Option<Self> {
         match item {
             RecordItem::Event(
@@ -252,15 +252,14 @@ impl LastRun {
     }
 }
 
-/// Does a process write this journal at the moment? Looked up by its lock, so a process that was killed
-/// counts as gone.
+/// Is a process writing this journal now? Checks the lock, so a killed process does not count.
 #[must_use]
 pub fn is_being_written(journal: &Path) -> bool {
     let locked = open_regular(journal).map(|file| file.try_lock_shared());
     matches!(locked, Ok(Err(TryLockError::WouldBlock)))
 }
 
-/// How far the last run of this journal came. Reads its ends if they say enough.
+/// The state of the last run of this journal. Reads only its ends if they are sufficient.
 pub fn read_last_run(journal: &Path) -> Result<LastRun, JournalError> {
     SessionSummary::read(journal).map(|summary| summary.last_run)
 }
@@ -270,7 +269,7 @@ struct SessionCounts {
     messages: u64,
     cost: MicroUsd,
     has_calls: bool,
-    /// The end of a run said how many there are.
+    /// The number comes from the end of a run, so it is exact.
     is_sure: bool,
 }
 
@@ -300,7 +299,7 @@ pub(super) fn shorten_to_line(text: &str) -> String {
         words.push_str(word);
     }
     match words.as_str() {
-        // One word that is too long.
+        // A single word that is too long.
         "…" => text.trim().chars().take(PROMPT_CHARS).chain(['…']).collect(),
         _ => words,
     }
@@ -308,5 +307,5 @@ pub(super) fn shorten_to_line(text: &str) -> String {
 
 /// Bytes read at each end of a journal.
 const END_BYTES: u64 = 64 << 10;
-/// Characters of a prompt that are shown.
+/// Limit on the characters of a prompt.
 const PROMPT_CHARS: usize = 200;

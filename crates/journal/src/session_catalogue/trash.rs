@@ -1,10 +1,10 @@
 //! Sessions that were cleaned up and can still be restored.
 //!
-//! `<trash>/<session>/manifest.json` says where everything came from; the files lie beside it under the
-//! names they had. The manifest is on the disk before the first file moves, and the journal decides what
-//! becomes of a move that was cut short: if the journal is in the trash, the rest follows it; if it is
-//! still in place, everything else goes back. Every step is a rename or a copy that ends in one, so a
-//! process that dies in between loses nothing.
+//! `<trash>/<session>/manifest.json` records where everything came from; the files are beside it
+//! under their old names. The manifest is on disk before the first file moves, and the place of the
+//! journal decides how an interrupted move continues: if the journal is in the trash, the rest
+//! follows it; otherwise everything moves back. Every step is a rename, or a copy that ends in one,
+//! so a process that dies in between loses nothing.
 
 use std::fs;
 use std::io;
@@ -26,9 +26,9 @@ pub struct SessionTrash {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrashedSession {
     pub id: String,
-    /// Where it lies now.
+    /// Its folder in the trash.
     pub folder: PathBuf,
-    /// How long ago it was moved here, by the time of its manifest.
+    /// The time since it was moved here, according to its manifest.
     pub age: Duration,
 }
 
@@ -41,14 +41,14 @@ struct TrashManifest {
 
 #[derive(Debug, Serialize, Deserialize)]
 struct TrashItem {
-    /// Where it belongs.
+    /// Its original path.
     home: PathBuf,
-    /// Its name in the folder of the trash.
+    /// Its name in the trash folder.
     name: String,
 }
 
 impl SessionTrash {
-    /// The trash that belongs to a folder of sessions: beside it, on the same file system.
+    /// The trash beside a folder of sessions, on the same file system.
     #[must_use]
     pub fn for_sessions(sessions: &Path) -> Self {
         Self { root: sessions.with_file_name("trash") }
@@ -59,12 +59,12 @@ impl SessionTrash {
         &self.root
     }
 
-    /// Moves a session here with everything that belongs to it, if nobody writes it and `may_move` still
-    /// says so once it is locked. Returns whether it was moved.
+    /// Moves a session and all its files here, if no process writes it and `may_move` still returns
+    /// true once it is locked. Returns whether it was moved.
     ///
     /// # Errors
     ///
-    /// When another process has it open, or the disk fails.
+    /// Another process has it open, or the disk fails.
     pub fn add(
         &self,
         journal: &Path,
@@ -84,8 +84,8 @@ impl SessionTrash {
         Ok(true)
     }
 
-    /// Writes the manifest and returns the moves in their order. The transcript goes first: a journal
-    /// writes a lost one again, but a transcript without its journal would be taken for a session.
+    /// Writes the manifest and returns the moves in order. The transcript comes first: a journal
+    /// can rebuild a lost one, but a transcript without its journal would be taken for a session.
     fn begin(
         &self,
         journal: &Path,
@@ -114,7 +114,7 @@ impl SessionTrash {
         Ok(manifest.list_moves(&folder))
     }
 
-    /// Finishes or takes back every move that was cut short.
+    /// Completes or undoes every interrupted move.
     pub fn settle(&self) {
         for folder in self.list_folders() {
             let Some(manifest) = TrashManifest::read(&folder) else { continue };
@@ -130,11 +130,11 @@ impl SessionTrash {
         }
     }
 
-    /// Brings a session back to where it was, and returns its journal.
+    /// Restores a session, and returns its journal.
     ///
     /// # Errors
     ///
-    /// When it is not here, its place is taken, or the disk fails; then it is still here.
+    /// The session is not here, its old place is taken, or the disk fails; it then stays here.
     pub fn restore(&self, session: &str) -> Result<PathBuf, JournalError> {
         let not_one = || JournalError::NotOne { wanted: session.to_owned(), found: 0 };
         let folder = self.list_folders().into_iter().find(|folder| file_name(folder) == session);
@@ -154,7 +154,7 @@ impl SessionTrash {
         Ok(journal)
     }
 
-    /// What is here, newest first.
+    /// The sessions here, newest first.
     #[must_use]
     pub fn list(&self) -> Vec<TrashedSession> {
         let listed = self.list_folders().into_iter().filter_map(|folder| {
@@ -167,11 +167,11 @@ impl SessionTrash {
         listed
     }
 
-    /// Deletes for good what has been here longer than this. Returns how many sessions.
+    /// Deletes what has been here longer than this. Returns how many sessions.
     pub fn delete_older(&self, age: Duration) -> usize {
         let mut deleted = 0;
         for trashed in self.list().into_iter().filter(|trashed| trashed.age > age) {
-            // Renamed first: what is half deleted must not look like a session that can be restored.
+            // Renamed first, so that a partly deleted session cannot be restored.
             let doomed = self.root.join(format!("{DELETING}{}", trashed.id));
             if fs::rename(&trashed.folder, &doomed).is_ok() {
                 deleted += 1;
@@ -195,14 +195,14 @@ impl TrashManifest {
     fn read(folder: &Path) -> Option<Self> {
         let bytes = fs::read(folder.join(MANIFEST)).ok()?;
         let manifest: Self = serde_json::from_slice(&bytes).ok()?;
-        // The file may have been changed by others: it names no other folder than this one.
+        // Others may have changed the manifest, so names that lead out of this folder are rejected.
         let is_plain = |item: &TrashItem| {
             Path::new(&item.name).file_name().is_some_and(|name| name == item.name.as_str())
         };
         manifest.items.iter().all(is_plain).then_some(manifest)
     }
 
-    /// From the places of origin to the trash, the journal behind the transcript.
+    /// The moves to the trash; the journal comes after the transcript.
     fn list_moves(&self, folder: &Path) -> Vec<TrashMove> {
         let (transcripts, own): (Vec<&TrashItem>, Vec<&TrashItem>) =
             self.items.iter().partition(|item| item.name.starts_with("transcript"));
@@ -218,8 +218,8 @@ struct TrashMove {
     to: PathBuf,
 }
 
-/// Everything goes home, the journal last: until then the session is not listed. What already has a
-/// newer copy at home stays there.
+/// Moves everything back, the journal last: the session is not listed before. A file with a newer
+/// copy in the old place stays.
 fn put_back(manifest: &TrashManifest, folder: &Path) -> Result<(), JournalError> {
     for item in manifest.items.iter().rev() {
         let from = folder.join(&item.name);
@@ -230,11 +230,11 @@ fn put_back(manifest: &TrashManifest, folder: &Path) -> Result<(), JournalError>
             move_entry(&from, &item.home)?;
         }
     }
-    // What is left here has a successor at home: the session went on while its move was cut short.
+    // Files left here have a newer copy: the session continued although its move was interrupted.
     fs::remove_dir_all(folder).map_err(JournalError::disk_error(folder, "deleted"))
 }
 
-/// Files and folders that belong to a journal by their name.
+/// Files and folders whose names belong to a journal.
 pub(super) fn list_companions(journal: &Path) -> Vec<PathBuf> {
     let own = file_name(journal);
     let Some(stem) = own.strip_suffix("jsonl") else { return Vec::new() };
@@ -244,7 +244,7 @@ pub(super) fn list_companions(journal: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Moves a file or a folder, also to another file system. What is not there has been moved already.
+/// Moves a file or folder, also to another file system. A missing one has been moved already.
 fn move_entry(from: &Path, to: &Path) -> Result<(), JournalError> {
     let failed = |error| JournalError::disk_error(from, "moved")(error);
     match fs::rename(from, to) {
@@ -275,7 +275,7 @@ fn copy_entry(from: &Path, to: &Path) -> io::Result<()> {
         return Ok(());
     }
     if !kind.is_file() {
-        // Links, pipes and sockets are not ours; reading one could wait for ever.
+        // Symlinks, pipes and sockets are not ours, and reading one could block forever.
         return Ok(());
     }
     fs::copy(from, to)?;
@@ -297,7 +297,7 @@ fn file_name(path: &Path) -> String {
 }
 
 const MANIFEST: &str = "manifest.json";
-/// How the names of folders begin that are being deleted.
+/// The prefix of folders that are being deleted.
 const DELETING: &str = "deleting-";
 
 #[cfg(test)]
@@ -355,7 +355,7 @@ mod tests {
                 move_entry(&step.from, &step.to).unwrap();
             }
             trash.settle();
-            // The journal follows the two transcripts.
+            // The journal comes after the two transcripts.
             assert_eq!(journal.exists(), done < 3, "{done}");
             let is_whole = files_below(folder.path()) == before;
             assert_eq!(is_whole, done < 3, "{done}");

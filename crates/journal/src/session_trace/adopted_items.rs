@@ -1,4 +1,4 @@
-//! A conversation that was held elsewhere to items.
+//! Converts an imported conversation to items.
 
 use windlass_engine::State;
 use windlass_vocabulary::{ContentBlock, Message, ModelName, Role};
@@ -8,7 +8,6 @@ use super::trace_builder::{ANSWER_BYTES_MAX, TraceBuilder, call_at, push_item};
 use super::{SessionTrace, TraceDetail, TracePlace, TracedCall, TracedResult, TracedText};
 
 impl TraceBuilder {
-    /// A conversation that was held elsewhere.
     pub(super) fn adopt_messages(
         &mut self,
         trace: &mut SessionTrace,

@@ -1,4 +1,5 @@
-//! Pieces of an answer to items: texts, reasoning and calls, as they arrive and once they are whole.
+//! Converts the deltas of an answer to items: texts, reasoning and calls, as they arrive and when
+//! they are complete.
 
 use std::collections::BTreeMap;
 
@@ -60,7 +61,7 @@ impl TraceBuilder {
         }
     }
 
-    /// Two calls of a session may have one name on the wire; the engine gives the later one another.
+    /// Two calls of a session may have the same provider id; the engine renames the later one.
     pub(super) fn rename_new_call(&mut self, trace: &mut SessionTrace, state: &State) {
         if let Some(item) = self.new_call.take()
             && let Some(ContentBlock::ToolUse(call)) = state.answer.blocks.last()
@@ -72,7 +73,7 @@ impl TraceBuilder {
         }
     }
 
-    /// A block that is still being written.
+    /// Updates the incomplete block.
     pub(super) fn grow_partial(
         &mut self,
         trace: &mut SessionTrace,
@@ -112,7 +113,7 @@ impl TraceBuilder {
     }
 }
 
-/// Who writes the answer under way.
+/// The model of the current answer.
 fn current_model(
     trace: &SessionTrace,
     attempts: &BTreeMap<AttemptId, usize>,

@@ -1,4 +1,4 @@
-//! What becomes of a call: asked about, allowed or not, started, ended.
+//! Traces a call: question, decision, start, end.
 
 use serde_json::Value;
 use windlass_engine::State;
@@ -12,7 +12,7 @@ use super::trace_builder::{INPUT_BYTES_MAX, RESULT_BYTES_MAX};
 use super::{TracedCall, TracedMedia, TracedPermissionAnswer, TracedResult, TracedText};
 
 impl TracedCall {
-    /// A call whose input has just arrived, and what the rules in force say of it.
+    /// A call whose input has just arrived, and what the current rules decide about it.
     pub(super) fn new(
         call: &ToolCall,
         inspection: Option<&ToolInspection>,
@@ -86,7 +86,7 @@ impl TracedResult {
     }
 }
 
-/// The words of a result, and its images.
+/// The text of a result, and its images.
 pub(super) fn split_parts(parts: &[ToolResultPart], seq: u64) -> (TracedText, Vec<TracedMedia>) {
     let mut words = String::new();
     let mut bytes = 0;
@@ -107,7 +107,7 @@ pub(super) fn split_parts(parts: &[ToolResultPart], seq: u64) -> (TracedText, Ve
     (TracedText { bytes, ..text }, media)
 }
 
-/// What a nested session says of itself is longer than the answer it gives.
+/// The report of a nested session is longer than its answer.
 const STRUCTURED_BYTES_MAX: usize = 1 << 20;
 const PROGRESS_LINES_MAX: usize = 5;
 const PROGRESS_BYTES_MAX: usize = 200;

@@ -1,9 +1,9 @@
-//! What happened in a session, item by item, for viewers: what was said, asked, decided, sent, paid and
-//! dropped, each with its record, its time and how long it took.
+//! What happened in a session, item by item, for viewers: messages, questions, decisions, requests,
+//! costs and dropped parts, each with its record, its time and its duration.
 //!
-//! Made by a replay, so that it holds what the engine decided and not only what was written down; filled
-//! while it is read, so that the beginning of a long journal can be shown at once. Of long texts only the
-//! beginning is kept: [`record_content`] reads the whole of one record.
+//! Built by a replay, so that it contains the engine's decisions and not only what was recorded;
+//! filled step by step, so that the beginning of a long journal can be shown at once. Only the
+//! beginning of long texts is kept: [`record_content`] reads one record completely.
 
 mod adopted_items;
 mod answer_items;
@@ -34,7 +34,6 @@ use crate::record::{BilledRow, ClaimHolder, JournalHead};
 use crate::segment::find_journal_files;
 use trace_builder::TraceBuilder;
 
-/// What is known of a session so far.
 #[derive(Debug, Default)]
 pub struct SessionTrace {
     pub head: JournalHead,
@@ -43,29 +42,29 @@ pub struct SessionTrace {
     pub items: Vec<TraceItem>,
     pub runs: Vec<TracedRun>,
     pub requests: Vec<TracedRequest>,
-    /// What filled the window when requests went out and when runs ended.
+    /// The content of the context window at each request and each end of a run.
     pub contexts: Vec<TracedContext>,
-    /// Rows that were paid for, in order.
+    /// The costs, in order.
     pub bills: Vec<(TracePlace, BilledRow)>,
-    /// The last record.
+    /// The number of the last record.
     pub seq: u64,
     /// When it was written.
     pub last_at: u64,
-    /// Lines that could not be read.
+    /// The number of damaged lines.
     pub damaged: usize,
     /// The end of the journal was reached.
     pub is_complete: bool,
     /// The process that wrote last.
     pub writer: Option<ClaimHolder>,
-    /// Places to begin reading at, in order.
+    /// Positions for reading single records, in order.
     checkpoints: Vec<(u64, LinePlace)>,
 }
 
-/// Where in a session something stands.
+/// A position in a session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TracePlace {
     pub seq: u64,
-    /// Milliseconds since 1970.
+    /// In milliseconds since 1970.
     pub at: u64,
     /// The run, counted from 1; 0 before the first.
     pub run: u32,
@@ -75,9 +74,9 @@ pub struct TracePlace {
 #[derive(Debug)]
 pub struct TraceItem {
     pub place: TracePlace,
-    /// When it was over, for what takes time.
+    /// When it ended, for items with a duration.
     pub ended_at: Option<u64>,
-    /// It was shown and taken back.
+    /// It was shown and then withdrawn.
     pub is_withdrawn: bool,
     pub detail: TraceDetail,
 }
@@ -99,7 +98,7 @@ pub enum TraceDetail {
         model: ModelName,
     },
     Call(Box<TracedCall>),
-    /// By its place in `requests`.
+    /// An index in `requests`.
     Request(usize),
     Summary {
         text: TracedText,
@@ -136,17 +135,17 @@ pub enum TraceDetail {
     End(Box<RunEnding>),
 }
 
-/// The beginning of a text, and where the whole stands.
+/// The beginning of a text, and the record with all of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TracedText {
     pub text: String,
-    /// Bytes of the whole.
+    /// The length of the complete text.
     pub bytes: usize,
-    /// The record that holds the whole.
+    /// The record with the complete text.
     pub seq: u64,
 }
 
-/// An image or a document, without its bytes.
+/// An image or document, without its data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TracedMedia {
     pub seq: u64,
@@ -161,22 +160,22 @@ pub struct TracedCall {
     pub id: ToolCallId,
     pub tool: ToolName,
     pub input: TracedText,
-    /// What the rules of the time say of it. What was really done about it stands beside.
+    /// What the rules of that time decide. The actual decision is recorded separately.
     pub report: Option<PermissionReport>,
     pub asked: Option<TracedQuestion>,
     /// Why it did not run.
     pub denied: Option<String>,
     pub started_at: Option<u64>,
     pub result: Option<TracedResult>,
-    /// The last things it said while it ran.
+    /// Its last progress messages.
     pub progress: Vec<String>,
-    /// What a nested session spent.
+    /// The cost of a nested session.
     pub spent: MicroUsd,
-    /// The nested session it started, once it says so.
+    /// The nested session it started, once that is known.
     pub agent: Option<String>,
 }
 
-/// The user was asked about a call.
+/// A question to the user about a call.
 #[derive(Debug)]
 pub struct TracedQuestion {
     pub seq: u64,
@@ -190,7 +189,7 @@ pub struct TracedQuestion {
 pub struct TracedPermissionAnswer {
     pub at: u64,
     pub is_allowed: bool,
-    /// The front end that answered, where it says so.
+    /// The front end that answered, if it is known.
     pub by: Option<String>,
     pub remember: Vec<String>,
     pub message: Option<String>,
@@ -202,7 +201,7 @@ pub struct TracedResult {
     pub text: TracedText,
     pub media: Vec<TracedMedia>,
     pub is_error: bool,
-    /// How long the tool says it took.
+    /// The duration the tool reported.
     pub took_millis: u64,
 }
 
@@ -218,7 +217,6 @@ pub struct TracedRun {
     pub prompt: String,
 }
 
-/// One request to a model.
 #[derive(Debug)]
 pub struct TracedRequest {
     pub place: TracePlace,
@@ -228,20 +226,20 @@ pub struct TracedRequest {
     pub source: RequestSource,
     pub shape: RequestShape,
     pub answer: RequestAnswer,
-    /// What it cost, once that is known.
+    /// The cost, once it is known.
     pub bill: Option<BilledRow>,
 }
 
-/// What a request was made of, beside the one before it.
+/// The content of a request, compared with the one before it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RequestShape {
     pub messages: usize,
     pub tools: usize,
     /// Bytes of its texts.
     pub bytes: u64,
-    /// Of these, the first so many stand in the one before too.
+    /// How many bytes at the start are the same as in the previous request.
     pub shared_bytes: u64,
-    /// What differs from the one before, besides what was added at its end.
+    /// What differs from the previous request, other than additions at its end.
     pub changed: Vec<String>,
     /// The estimate of its input.
     pub estimate: Tokens,
@@ -253,12 +251,12 @@ pub struct RequestAnswer {
     pub ended_at: Option<u64>,
     pub stop: Option<ModelStopReason>,
     pub usage: Usage,
-    /// Why it failed, in words.
+    /// Why it failed.
     pub failure: Option<String>,
     pub is_cancelled: bool,
 }
 
-/// What filled the window at one moment.
+/// The content of the context window at one moment.
 #[derive(Debug)]
 pub struct TracedContext {
     pub place: TracePlace,
@@ -266,7 +264,7 @@ pub struct TracedContext {
 }
 
 impl TracedText {
-    /// At most so many bytes of the text are kept.
+    /// Keeps at most this many bytes of the text.
     pub(crate) fn new(text: &str, seq: u64, bytes_max: usize) -> Self {
         let end = text.floor_char_boundary(bytes_max.min(text.len()));
         Self { text: text.get(..end).unwrap_or_default().to_owned(), bytes: text.len(), seq }
@@ -287,7 +285,7 @@ impl TracedMedia {
 }
 
 impl SessionTrace {
-    /// Where to begin to read in order to come to this record.
+    /// Where to start reading to find this record.
     fn find_checkpoint(&self, seq: u64) -> Option<(PathBuf, u64)> {
         let behind = self.checkpoints.partition_point(|(first, _)| *first <= seq);
         let (_, place) = self.checkpoints.get(behind.checked_sub(1)?)?;
@@ -295,8 +293,8 @@ impl SessionTrace {
     }
 }
 
-/// Replays a journal into `trace`, which others may read meanwhile. Decided under the settings the journal
-/// holds; one that holds none, under these. Returns what is needed to go on from there.
+/// Replays a journal into `trace`, which others may read meanwhile. Uses the settings in the
+/// journal, or these if it contains none. Returns a tracer that can continue.
 pub fn trace_session(
     journal: &Path,
     settings: &Settings,
@@ -309,14 +307,14 @@ pub fn trace_session(
     JournalTracer { replay, trace: Arc::clone(trace) }.advance()
 }
 
-/// A trace that can go on when its journal has grown. Holds the whole conversation in memory.
+/// A trace that can continue when its journal has grown. Keeps the whole conversation in memory.
 pub struct JournalTracer {
     replay: GrowingReplay<TraceBuilder>,
     trace: Arc<Mutex<SessionTrace>>,
 }
 
 impl JournalTracer {
-    /// Adds what has come since to the trace.
+    /// Adds what was recorded since to the trace.
     pub fn advance(self) -> Result<Self, JournalError> {
         let Self { replay, trace } = self;
         let replay = replay.advance()?;
@@ -329,14 +327,14 @@ impl JournalTracer {
         Ok(Self { replay, trace })
     }
 
-    /// Whether what is added to the journal's last file would be found.
+    /// Would lines that are added to the last file be found?
     #[must_use]
     pub fn can_go_on(&self) -> bool {
         self.replay.can_go_on()
     }
 }
 
-/// What one replay step broke must not hide what others know.
+/// Ignores the poison flag: a panic in one replay step must not hide the rest of the trace.
 pub fn lock_trace(trace: &Mutex<SessionTrace>) -> std::sync::MutexGuard<'_, SessionTrace> {
     trace.lock().unwrap_or_else(PoisonError::into_inner)
 }

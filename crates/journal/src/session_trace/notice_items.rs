@@ -1,4 +1,4 @@
-//! What a session is told to items: retries, withdrawn answers, switches, what was made smaller, notes.
+//! Converts notices to items: retries, withdrawn answers, model switches, compactions, notes.
 
 use windlass_vocabulary::{AttachmentKind, Message, MessageOrigin, Notice};
 
@@ -100,7 +100,7 @@ fn note(from: &'static str, name: String, text: &str, seq: u64) -> TraceDetail {
     TraceDetail::Note { from, name, text: TracedText::new(text, seq, RESULT_BYTES_MAX) }
 }
 
-/// What the loop and hooks put into the conversation besides.
+/// Messages that the loop and hooks added.
 fn message_note(message: &Message, seq: u64) -> Option<TraceDetail> {
     let text = message.text();
     Some(match message.origin {

@@ -1,4 +1,4 @@
-//! The whole of what one record holds: the text and the images of a prompt, an answer, a call, a result.
+//! Reads one record completely: the text and images of a prompt, an answer, a call or a result.
 
 use std::io::{Seek, SeekFrom};
 
@@ -12,16 +12,16 @@ use crate::error::JournalError;
 use crate::journal_reader::JournalReader;
 use crate::record::{JournalRecord, RecordItem};
 
-/// What a record holds in words and images.
+/// The texts and images of a record.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RecordContent {
     pub text: String,
     pub media: Vec<MediaContent>,
-    /// A model wrote it, as Markdown.
+    /// Written by a model, in Markdown.
     pub is_answer: bool,
 }
 
-/// Where a record is looked for: a file of the journal and a place to begin.
+/// Where to search a record: a file of the journal and an offset.
 #[derive(Clone, Debug)]
 pub struct RecordSource {
     path: std::path::PathBuf,
@@ -30,7 +30,8 @@ pub struct RecordSource {
 }
 
 impl SessionTrace {
-    /// Where this record stands, as far as the journal was read. Reading it needs no lock on the trace.
+    /// Where to find this record, if the trace has reached it. Reading it does not need the trace's
+    /// lock.
     #[must_use]
     pub fn find_record(&self, seq: u64) -> Option<RecordSource> {
         let (path, start) = self.find_checkpoint(seq)?;
@@ -38,7 +39,7 @@ impl SessionTrace {
     }
 }
 
-/// Reads one record; `None` if it is not there.
+/// Reads one record; `None` if it does not exist.
 pub fn read_record_content(source: &RecordSource) -> Result<Option<RecordContent>, JournalError> {
     let RecordSource { path, start, seq } = source;
     let mut file = open_regular(path).map_err(JournalError::disk_error(path, "opened"))?;

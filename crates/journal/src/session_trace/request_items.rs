@@ -1,4 +1,4 @@
-//! Requests to models: what they were made of, how they ended and what they cost.
+//! Requests to models: their content, their end and their cost.
 
 use windlass_vocabulary::{ModelFailure, ModelRequest, RequestSource, Ticket, Tokens, Usage};
 
@@ -48,7 +48,7 @@ impl TraceBuilder {
         }
     }
 
-    /// A summary or another request beside the conversation is over.
+    /// A summary or another side request has ended.
     pub(super) fn end_side_request(
         &mut self,
         trace: &mut SessionTrace,
@@ -86,7 +86,8 @@ impl TraceBuilder {
                         && request.answer.ended_at.is_some()
                 };
                 let request = trace.requests.iter_mut().rev().take(BILL_LOOKBACK).find(is_meant);
-                // Paid in the turn that asked, though the bill comes when the next one has begun.
+                // The cost belongs to the turn of the request, although it is reported after the
+                // next one has begun.
                 let mut asked = place;
                 if let Some(request) = request {
                     request.bill = Some(row.clone());
@@ -110,5 +111,5 @@ fn parse_act(json: &str) -> Option<(String, String)> {
     Some((text("by")?, text("act")?))
 }
 
-/// Requests that may still wait for their bill.
+/// How many requests may still wait for their cost.
 const BILL_LOOKBACK: usize = 8;

@@ -1,5 +1,5 @@
-//! How a request differs from the one before it: what is the same at its beginning is what a provider's
-//! cache can hold.
+//! Compares a request with the one before it: only an unchanged beginning can be in a provider's
+//! cache.
 
 use std::sync::Arc;
 
@@ -9,19 +9,18 @@ use windlass_vocabulary::{
 
 use super::RequestShape;
 
-/// The request that went out last.
 #[derive(Default)]
 pub(super) struct LastRequest {
     model: Option<ModelName>,
     system: Vec<Arc<str>>,
     tools: Option<Arc<[ToolSpec]>>,
     messages: Messages,
-    /// Bytes of the messages up to and including each.
+    /// The total bytes up to and including each message.
     sums: Vec<u64>,
 }
 
 impl LastRequest {
-    /// Compares and remembers.
+    /// Compares, and remembers this request.
     pub(super) fn compare(&mut self, request: &ModelRequest, estimate: Tokens) -> RequestShape {
         let mut changed = Vec::new();
         let is_first = self.model.is_none();

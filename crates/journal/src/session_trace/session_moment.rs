@@ -1,5 +1,5 @@
-//! One moment of a session: the state after a record, what the engine then did, and the request it made.
-//! A replay from the beginning up to there.
+//! One moment of a session: the state after a record, the engine's effects, and the request. Found
+//! by a replay from the beginning.
 
 use std::path::Path;
 
@@ -20,20 +20,20 @@ use crate::variant_names::describe_origin;
 pub struct SessionMoment {
     pub seq: u64,
     pub at: u64,
-    /// The event or the note, in words.
+    /// Describes the event or the note.
     pub event: String,
     pub before: &'static str,
     pub after: &'static str,
     pub turn: u32,
     pub transition: Option<Transition>,
     pub effects: Vec<String>,
-    /// What the rules look at, by name.
+    /// The inputs of the rules, by name.
     pub facts: Vec<(&'static str, String)>,
     pub context: Option<ContextUsage>,
-    /// Messages of the transcript, and the last of them.
+    /// The number of messages in the transcript, and the last of them.
     pub messages: usize,
     pub last_messages: Vec<MomentMessage>,
-    /// The last request that went out.
+    /// The record of the last request.
     pub request_seq: Option<u64>,
 }
 
@@ -139,7 +139,7 @@ impl ReplayVisitor for MomentVisitor<'_> {
     }
 }
 
-/// A note as a person would say it.
+/// Describes a note for display.
 fn describe_note(note: &JournalNote) -> String {
     match note {
         JournalNote::Intended(intent) => format!("{} is about to start", intent.tool),
@@ -164,7 +164,7 @@ fn describe_note(note: &JournalNote) -> String {
 
 const NOTE_CHARS_MAX: usize = 200;
 
-/// The requests that went out at these records. One that is not there is left out.
+/// The requests sent at these records. Missing ones are left out.
 pub fn read_requests(
     journal: &Path,
     settings: &Settings,

@@ -1,4 +1,4 @@
-//! Events, decisions and notes to items, in the order in which they happened.
+//! Converts events, decisions and notes to items, in order.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -22,22 +22,22 @@ pub(super) struct TraceBuilder {
     pub(super) run: u32,
     pub(super) turn: u32,
     pub(super) is_running: bool,
-    /// Items of calls by the provider's name, and by the ticket they run or are asked about under.
+    /// Items of calls by the provider's id, and by the ticket of their execution or question.
     pub(super) calls: BTreeMap<ToolCallId, usize>,
     pub(super) tickets: BTreeMap<Ticket, usize>,
     /// Requests by attempt, and side requests by ticket.
     pub(super) attempts: BTreeMap<AttemptId, usize>,
     pub(super) side_requests: BTreeMap<Ticket, usize>,
-    /// The items of the answer under way.
+    /// The items of the current answer.
     pub(super) answer_items: Vec<usize>,
-    /// The item of the block that is not whole yet.
+    /// The item of the incomplete block.
     pub(super) partial: Option<usize>,
     pub(super) last_request: LastRequest,
-    /// The item of the call that has just arrived.
+    /// The item of the latest call.
     pub(super) new_call: Option<usize>,
-    /// Of the request that was announced last.
+    /// Of the last announced request.
     pub(super) estimate: Tokens,
-    /// The front end that says it does what comes next, and what that is.
+    /// The front end that announced the next command, and what it is.
     pub(super) act: Option<(String, String)>,
 }
 
@@ -61,7 +61,7 @@ impl TraceBuilder {
         }
     }
 
-    /// Who does this, if it was announced.
+    /// The front end that does this, if it was announced.
     pub(super) fn take_actor(&mut self, wanted: &str) -> Option<String> {
         self.act.take_if(|(_, act)| act == wanted).map(|(by, _)| by)
     }
@@ -84,7 +84,8 @@ impl TraceBuilder {
                 let index = self.push_request(trace, place, request, estimate);
                 self.attempts.insert(request.attempt, index);
                 (self.answer_items, self.partial) = (Vec::new(), None);
-                // Counting what fills the window takes a look at everything in it.
+                // Counting the context visits everything in it, so it is not done for every
+                // request.
                 let count = trace.requests.len();
                 if count <= CONTEXTS_DENSE_MAX || count.is_multiple_of(CONTEXTS_SPARSE) {
                     trace.contexts.push(TracedContext { place, usage: inventory(state, settings) });
@@ -159,7 +160,7 @@ impl TraceBuilder {
         push_item(trace, place, TraceDetail::Prompt { text, media, is_queued, by });
     }
 
-    /// The prompt that began the run came just before.
+    /// The prompt of the run came just before.
     pub(super) fn start_run(&mut self, trace: &mut SessionTrace, place: TracePlace) {
         self.run += 1;
         (self.turn, self.is_running) = (1, true);
@@ -210,7 +211,7 @@ impl ReplayVisitor for TraceBuilder {
                 }
             }
             Event::ModelDelta { attempt, delta } => {
-                // What is still said in an answer that was given up changes nothing.
+                // Deltas of an abandoned answer change nothing.
                 if state.answer.attempt == Some(*attempt) {
                     self.take_delta(trace, place, delta, state);
                 }
@@ -301,14 +302,14 @@ pub(super) fn call_at(trace: &mut SessionTrace, item: usize) -> Option<&mut Trac
     }
 }
 
-/// Bytes kept of prompts, answers and summaries.
+/// Limit on the bytes of prompts, answers and summaries.
 pub(super) const ANSWER_BYTES_MAX: usize = 32 << 10;
-/// Bytes kept of results, reasoning and notes.
+/// Limit on the bytes of results, reasoning and notes.
 pub(super) const RESULT_BYTES_MAX: usize = 4 << 10;
 pub(super) const INPUT_BYTES_MAX: usize = 8 << 10;
 const PROMPT_TITLE_BYTES_MAX: usize = 200;
-/// Bytes of a journal between two places at which reading may begin.
+/// Bytes of a journal between two checkpoints.
 const CHECKPOINT_BYTES: u64 = 128 << 10;
-/// What fills the window is counted at each of the first so many requests, then at each so-manieth.
+/// Up to this many requests the context is counted at each one, afterwards only at some.
 const CONTEXTS_DENSE_MAX: usize = 200;
 const CONTEXTS_SPARSE: usize = 50;

@@ -1,4 +1,4 @@
-//! Which file was changed behind which record. Lines as in a journal, each with length and checksum.
+//! Logs which file was changed after which record. Lines have the format of journal lines.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -12,16 +12,16 @@ use crate::durability::Durability;
 use crate::error::JournalError;
 use crate::record::{frame, unframe};
 
-/// A change that was announced. It may not have been made: the process may have died before.
+/// A change that was announced. The process may have died before it made it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LoggedFileChange {
     /// The last record before it.
     pub record: u64,
     pub path: PathBuf,
     pub before: FileImage,
-    /// What it was to hold.
+    /// The intended content.
     pub after: FileImage,
-    /// The bits of its mode before.
+    /// The mode bits before.
     pub mode: Option<u32>,
 }
 
@@ -29,20 +29,20 @@ pub struct LoggedFileChange {
 #[serde(rename_all = "snake_case")]
 pub enum FileImage {
     Absent,
-    /// A content, by the name of its digest.
+    /// A stored content, by its hash.
     Content(String),
-    /// Something that was too large to keep.
+    /// Too large to store.
     NotKept,
 }
 
-/// The conversation went back: records behind this one are numbered anew.
+/// The conversation was rewound: numbers after this record are reused.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RewindMark {
     pub(super) back_to: u64,
 }
 
-/// Where the conversation went back to a record, and what was in the log then.
+/// The record of a rewind, and the length of the log at that time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LoggedRewind {
     pub(super) back_to: u64,
@@ -63,7 +63,7 @@ pub(super) struct ChangeLog {
     /// Bytes of all contents.
     pub(super) bytes: u64,
     file: Option<File>,
-    /// The last line was torn: the next one must not be joined to it.
+    /// The last line is incomplete: the next one must not be joined to it.
     is_torn: bool,
 }
 
@@ -96,8 +96,8 @@ impl ChangeLog {
         self.rewinds.push(LoggedRewind { back_to, logged });
     }
 
-    /// From where on the log speaks of records that count. Records that no longer count may have had the
-    /// same number; what is logged for those came before.
+    /// The first log entries of records that count. Entries before those may belong to rewound
+    /// records with the same number.
     pub(super) fn first_after_rewind(&self, record: u64) -> LogLengths {
         let rewind = self.rewinds.iter().rev().find(|rewind| rewind.back_to <= record);
         rewind.map(|rewind| rewind.logged).unwrap_or_default()

@@ -1,9 +1,9 @@
-//! What files were before our tools changed them, so that a change can be taken back.
+//! Stores the content of files before our tools change them, so that changes can be undone.
 //!
-//! `<session>.kept/blobs/<name>` holds contents under the name of their digest; `log` says, a line
-//! for each change, which file was changed behind which record, from what to what. A content is
-//! durable before its file is changed. Bounded: what is too large is named in the log and cannot be
-//! taken back. Of what programs started by the shell change, `log` names the snapshots around them.
+//! `<session>.kept/blobs/<hash>` are contents; each line of `log` records which file was changed
+//! after which record, from which content to which. A content is durable before its file is
+//! changed. Sizes are limited: a file that is too large is only logged, and cannot be restored. For
+//! changes by shell commands, `log` names the snapshots around them.
 
 mod change_log;
 mod restore;
@@ -27,7 +27,7 @@ pub use restore::RestoredFile;
 pub use restore_plan::{PlannedRestore, RestoreStatus};
 pub use snapshot_span::SnapshotSpan;
 
-/// The pre-images of one session.
+/// The file history of one session.
 #[derive(Debug)]
 pub struct SnapshotStore {
     folder: PathBuf,
@@ -40,7 +40,7 @@ pub struct SnapshotStore {
 pub struct SnapshotLimits {
     pub file_bytes_max: u64,
     pub session_bytes_max: u64,
-    /// Changes of a session.
+    /// Limit on the number of changes.
     pub changes_max: usize,
 }
 
@@ -55,24 +55,24 @@ impl Default for SnapshotLimits {
 pub struct UpcomingFileChange<'a> {
     /// The last record before it.
     pub record: u64,
-    /// The file: an absolute path.
+    /// An absolute path.
     pub path: &'a Path,
-    /// What it holds now; `None` if it is not there.
+    /// The current content; `None` if the file does not exist.
     pub before: Option<&'a [u8]>,
-    /// What it will hold; `None` if it will be removed.
+    /// The new content; `None` if the file will be removed.
     pub after: Option<&'a [u8]>,
-    /// The bits of its mode now.
+    /// The current mode bits.
     pub mode: Option<u32>,
 }
 
 impl SnapshotStore {
-    /// The folder of a session's pre-images, beside its journal.
+    /// The folder of a session's file history, beside its journal.
     #[must_use]
     pub fn folder_for(journal: &Path) -> PathBuf {
         journal.with_extension("kept")
     }
 
-    /// Opens the pre-images in this folder, which is made when something is kept.
+    /// Opens the history in this folder, which is created when first needed.
     pub fn open(
         folder: &Path,
         durability: Durability,
@@ -82,12 +82,12 @@ impl SnapshotStore {
         Ok(Self { folder: folder.to_owned(), limits, durability, log })
     }
 
-    /// Keeps what a file holds before it is changed. When it returns, the change may be made. Says
-    /// whether it can be taken back: what is over a limit is noted and not kept.
+    /// Stores a file's content before a change. When it returns, the change may be made. Returns
+    /// whether it can be undone: a file over a limit is only logged.
     ///
     /// # Errors
     ///
-    /// When the disk fails: then the change must not be made.
+    /// The disk fails: then the change must not be made.
     pub fn save_before_change(
         &self,
         change: &UpcomingFileChange<'_>,
@@ -115,7 +115,7 @@ impl SnapshotStore {
         Ok(is_kept)
     }
 
-    /// The conversation went back to this record: those behind it are numbered anew from now on.
+    /// Records a rewind: numbers after this record are reused from now on.
     pub fn record_rewind(&self, record: u64) -> Result<(), JournalError> {
         let mut log = self.lock_log();
         if log.changes.is_empty() && log.spans.is_empty() {
@@ -124,13 +124,13 @@ impl SnapshotStore {
         log.append_rewind(&self.folder.join("log"), record, self.durability)
     }
 
-    /// Every change, oldest first.
+    /// All changes, oldest first.
     #[must_use]
     pub fn changes(&self) -> Vec<LoggedFileChange> {
         self.lock_log().changes.clone()
     }
 
-    /// Puts a content under its name, if it is not there.
+    /// Stores a content under its hash, unless it exists.
     fn store_content(&self, bytes: &[u8], log: &mut ChangeLog) -> Result<FileImage, JournalError> {
         let size = bytes.len() as u64;
         let name = sha256_hex(bytes);
@@ -166,7 +166,7 @@ impl SnapshotStore {
     }
 }
 
-/// Whole or not at all for other processes, but not for a loss of power.
+/// Atomic for other processes, but not in a power loss.
 fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let temporary = crate::disk::append_suffix(path, "new");
     std::fs::write(&temporary, bytes)?;

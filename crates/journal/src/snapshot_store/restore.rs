@@ -1,5 +1,5 @@
-//! Going back: each file as a whole or not at all, and never over what another program wrote unless
-//! that was asked for.
+//! Restores files: each one atomically, and never over changes by another program unless the caller
+//! allows it.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Write};
@@ -14,22 +14,22 @@ use crate::error::JournalError;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RestoredFile {
-    /// It holds again what it held.
+    /// The content was restored.
     Written(PathBuf),
-    /// It is gone again.
+    /// The file was removed.
     Removed(PathBuf),
-    /// It was left alone, because it stands like this.
+    /// The file was not changed, because of this status.
     Skipped(PathBuf, RestoreStatus),
 }
 
 impl SnapshotStore {
-    /// Carries out a plan. Files that others changed are left alone unless `overwrite` says yes to
-    /// them. What is overwritten is kept first, behind `record`, so that going back can be undone.
-    /// A file that changed since the plan was made counts as changed by others and is left alone.
+    /// Executes a plan. Files changed by others are left alone unless `overwrite` accepts them.
+    /// Overwritten content is stored first, under `record`, so that the restore can be undone. A
+    /// file that changed since the plan was made counts as changed by others.
     ///
     /// # Errors
     ///
-    /// When the disk fails. Files before the one that failed are restored.
+    /// The disk fails. Files before the one that failed are restored.
     pub fn restore(
         &self,
         plan: &[PlannedRestore],
@@ -98,7 +98,7 @@ impl SnapshotStore {
     }
 }
 
-/// Writes a whole file beside the old one and puts it in its place.
+/// Writes a new file beside the old one, and renames it.
 fn replace_with_mode(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;

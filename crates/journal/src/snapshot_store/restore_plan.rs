@@ -1,4 +1,4 @@
-//! What going back to a record would change, looked at and not done.
+//! Plans a restore to a record, without executing it.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -7,35 +7,34 @@ use super::SnapshotStore;
 use super::change_log::{FileImage, LoggedFileChange};
 use crate::digest::sha256_hex;
 
-/// What going back would do to one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlannedRestore {
     pub path: PathBuf,
-    /// What it would hold again.
+    /// The content to restore.
     pub target: FileImage,
-    /// The bits of its mode then.
+    /// The mode bits to restore.
     pub mode: Option<u32>,
-    /// What it holds now.
+    /// The current content.
     pub current: FileImage,
     pub status: RestoreStatus,
 }
 
-/// How a file stands now.
+/// The current state of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RestoreStatus {
-    /// As our last change left it: it can be taken back.
+    /// As our last change left it: can be restored.
     Restorable,
-    /// As it would be: nothing is to be done.
+    /// Already as it would be: nothing to do.
     AlreadyRestored,
-    /// Another program changed it since: it is overwritten only if the user says so.
+    /// Another program changed it since: overwritten only if the user agrees.
     ChangedByOthers,
-    /// What it held was too large to keep: it cannot be taken back.
+    /// The old content was too large to store: cannot be restored.
     NotStored,
 }
 
 impl SnapshotStore {
-    /// What going back to this record would change: every file that was changed behind it, in the
-    /// order in which they were first changed.
+    /// Plans a restore to this record: every file changed after it, in the order of their first
+    /// change.
     #[must_use]
     pub fn plan_restore(&self, to_record: u64) -> Vec<PlannedRestore> {
         let mut spans: Vec<(LoggedFileChange, LoggedFileChange)> = Vec::new();
@@ -48,14 +47,14 @@ impl SnapshotStore {
         spans.into_iter().map(|(first, last)| self.plan_file(first, &last)).collect()
     }
 
-    /// What was changed behind a record that counts, oldest first.
+    /// Changes after a record that count, oldest first.
     fn find_changes_after(&self, record: u64) -> Vec<LoggedFileChange> {
         let log = self.lock_log();
         let later = log.changes.iter().skip(log.first_after_rewind(record).changes);
         later.filter(|changed| changed.record > record).cloned().collect()
     }
 
-    /// What a file holds now and what it would hold again; nothing where it is not or will not be.
+    /// The current and the planned content of a file; empty if it does not exist.
     #[must_use]
     pub fn read_contents(&self, planned: &PlannedRestore) -> (Vec<u8>, Vec<u8>) {
         let now = match planned.current {
@@ -80,14 +79,14 @@ impl SnapshotStore {
         let standing = match () {
             () if current == target => RestoreStatus::AlreadyRestored,
             () if !is_there => RestoreStatus::NotStored,
-            // Our last change may have been announced and not made.
+            // Our last change may have been announced but not made.
             () if current == last.after || current == last.before => RestoreStatus::Restorable,
             () => RestoreStatus::ChangedByOthers,
         };
         PlannedRestore { path, target, mode, current, status: standing }
     }
 
-    /// What a file holds now. What is no plain file, or is too large, is nothing of ours.
+    /// The current content of a file. `NotKept` if it is not a regular file or is too large.
     pub(super) fn inspect_file(&self, path: &Path) -> FileImage {
         let Ok(metadata) = path.symlink_metadata() else { return FileImage::Absent };
         let max = self.limits.session_bytes_max;

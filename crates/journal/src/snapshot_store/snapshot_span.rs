@@ -1,5 +1,5 @@
-//! Which calls lie between two snapshots of a working directory. What the snapshots hold is kept
-//! elsewhere; here they are names.
+//! Records which calls are between two snapshots of a working directory. Snapshots are only names
+//! here; their content is stored elsewhere.
 
 use std::path::PathBuf;
 
@@ -20,15 +20,15 @@ pub struct SnapshotSpan {
     pub from: String,
     /// `None` while the calls run, and if the process died before they ended.
     pub to: Option<String>,
-    /// A rewind made the changes, not a call.
+    /// The changes were made by a rewind, not by a call.
     pub is_rewind: bool,
-    /// When it began and ended, in milliseconds since 1970: sessions that work in one directory are told
-    /// apart by it. `None` where that was not written down.
+    /// Start and end in milliseconds since 1970, which distinguish sessions that work in the same
+    /// directory. `None` in older logs.
     pub begun: Option<u64>,
     pub ended: Option<u64>,
 }
 
-/// How spans stand in the log: a line when one begins, and one when it ends.
+/// The log format of spans: one line at the start, one at the end.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum SpanLine {
@@ -55,7 +55,7 @@ impl ChangeLog {
     pub(super) fn take_span_line(&mut self, line: SpanLine) {
         match line {
             SpanLine::SpanStart { number, record, root, from, rewind, at } => {
-                // A number that is not the next one belongs to a line that was lost.
+                // A wrong index means that a line was lost.
                 if number == self.spans.len() {
                     let calls = Vec::new();
                     let to = None;
@@ -83,8 +83,8 @@ impl ChangeLog {
 }
 
 impl SnapshotStore {
-    /// Calls are about to change a working directory that stood as `from` says at this time, in
-    /// milliseconds since 1970. Returns the number by which the span is ended.
+    /// Records that calls are about to change a working directory, whose snapshot at this time (in
+    /// milliseconds since 1970) is `from`. Returns the index with which the span is ended.
     pub fn begin_span(
         &self,
         record: u64,
@@ -101,7 +101,7 @@ impl SnapshotStore {
         Ok(number)
     }
 
-    /// The calls of a span have ended, and the working directory stood as `to` says at this time.
+    /// Records that the calls of a span have ended, with the snapshot at this time.
     pub fn end_span(
         &self,
         number: usize,
@@ -113,13 +113,13 @@ impl SnapshotStore {
         self.append_span_line(&mut self.lock_log(), line)
     }
 
-    /// Every span, oldest first.
+    /// All spans, oldest first.
     #[must_use]
     pub fn spans(&self) -> Vec<SnapshotSpan> {
         self.lock_log().spans.clone()
     }
 
-    /// The spans behind a record that counts, oldest first.
+    /// The spans after a record that count, oldest first.
     #[must_use]
     pub fn find_spans_after(&self, record: u64) -> Vec<SnapshotSpan> {
         let log = self.lock_log();
@@ -128,7 +128,7 @@ impl SnapshotStore {
         later.filter(|span| span.record > record).cloned().collect()
     }
 
-    /// A lost line costs the way back over one batch of calls, so the disk is not waited for.
+    /// Not synced: a lost line only means that one batch of calls cannot be undone.
     fn append_span_line(&self, log: &mut ChangeLog, line: SpanLine) -> Result<(), JournalError> {
         log.append_line(&self.folder.join("log"), &line, crate::durability::Durability::Written)?;
         log.take_span_line(line);

@@ -1,4 +1,4 @@
-//! Journals as files of one directory: `<session>.jsonl`, with one writer by lock.
+//! Journals as files of one directory: `<session>.jsonl`, with a file lock for one writer.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -34,7 +34,7 @@ impl FileJournalStore {
         Self { directory: directory.into(), durability, writers: Mutex::default() }
     }
 
-    /// Where a session's journal begins.
+    /// The first file of a session's journal.
     #[must_use]
     pub fn path(&self, session: &SessionId) -> PathBuf {
         self.directory.join(format!("{session}.jsonl"))
@@ -52,7 +52,7 @@ impl FileJournalStore {
     }
 
     fn lock_writers(&self) -> MutexGuard<'_, BTreeMap<SessionId, JournalWriter>> {
-        // A writer whose thread died in the middle of a write says so itself.
+        // A writer whose thread panicked during a write reports that itself.
         self.writers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -140,7 +140,8 @@ impl JournalStore for FileJournalStore {
         let deadline = Instant::now() + at_most;
         let path = self.path(session);
         loop {
-            // Looked at first, so that what is written meanwhile is seen in the next round.
+            // Must come before reading, so that records written meanwhile are seen in the next
+            // round.
             let size = read_journal_size(&path);
             let seq = self.read_last_seq(session)?;
             if seq > after {
@@ -166,7 +167,7 @@ impl JournalStore for FileJournalStore {
         let mut found = Vec::new();
         for entry in entries.flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
-            // A later file of a journal has one more dot: its first one stands for it.
+            // Later files of a journal have one more dot; the session is listed by its first one.
             let id = name.strip_suffix(".jsonl").filter(|id| !id.contains('.'));
             found.extend(id.map(SessionId::from));
         }
@@ -215,5 +216,5 @@ fn read_journal_size(path: &Path) -> u64 {
     paths.filter_map(|path| path.metadata().ok()).map(|metadata| metadata.len()).sum()
 }
 
-/// How often a waiting reader looks at a file. Network file systems send no notifications.
+/// How often a waiting reader polls a file. Network file systems send no notifications.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);

@@ -1,7 +1,7 @@
-//! Journals as lines of bytes, for stores that keep them elsewhere than in files.
+//! Journals as lines of bytes, for stores that do not use files.
 //!
-//! The bytes are those of a file, so that a journal can be taken out of one store, read by everything
-//! that reads files, and put into another.
+//! The bytes are the same as in a file, so that a journal can be moved between stores and read by
+//! everything that reads files.
 
 use std::io::{Cursor, Read};
 use std::path::PathBuf;
@@ -17,21 +17,21 @@ use crate::record::{
     WriterClaim, encode_claim, encode_group, encode_head,
 };
 
-/// What a store needs to know of lines that it is given.
+/// What a store needs to know about appended lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct JournalLinesSummary {
-    /// The number of the last record in them.
+    /// The number of the last record.
     pub last_seq: Option<u64>,
-    /// What the requests in them cost, with what stays set aside.
+    /// The cost of the requests, including what stays reserved.
     pub cost: MicroUsd,
-    /// A tool ended: files may have changed.
+    /// A tool ended, so files may have changed.
     pub has_tool_end: bool,
     pub has_run_end: bool,
-    /// What clients called the messages in them.
+    /// The names that clients gave to messages.
     pub message_names: Vec<String>,
 }
 
-/// Reads what a store needs to know of lines, passing over what is damaged.
+/// Extracts what a store needs from lines, and skips damaged ones.
 #[must_use]
 pub fn summarize_lines(bytes: &[u8]) -> JournalLinesSummary {
     let mut summary = JournalLinesSummary::default();
@@ -62,7 +62,7 @@ pub fn encode_head_line(session: &SessionId, head: &JournalHead) -> Result<Vec<u
     encode_head(&head).map_err(unwritable(session))
 }
 
-/// The line that says that this process writes from here on.
+/// The line of a claim by this process.
 pub fn encode_claim_line(
     session: &SessionId,
     epoch: u64,
@@ -72,7 +72,7 @@ pub fn encode_claim_line(
     encode_claim(&claim).map_err(unwritable(session))
 }
 
-/// One line with these items, the first of which has this number.
+/// One line with these items; the first one gets this number.
 pub fn encode_group_line(
     session: &SessionId,
     first_seq: u64,
@@ -84,7 +84,7 @@ pub fn encode_group_line(
     encode_group(&group).map_err(unwritable(session))
 }
 
-/// The process that claimed a journal last.
+/// The process that last claimed a journal.
 #[must_use]
 pub fn read_last_claim(bytes: &[u8]) -> Option<ClaimHolder> {
     let mut reader = read_lines(Cursor::new(bytes.to_vec()), "");
@@ -97,7 +97,7 @@ pub fn read_last_claim(bytes: &[u8]) -> Option<ClaimHolder> {
     holder
 }
 
-/// Reads a journal that lies in memory.
+/// Reads a journal from memory.
 #[must_use]
 pub fn read_lines(bytes: impl Read + Send + 'static, name: &str) -> JournalReader {
     JournalReader::new(bytes, &PathBuf::from(name))

@@ -1,13 +1,13 @@
-//! Where journals are kept, as a small trait: local files here, a store shared by many hosts
-//! elsewhere, without a change to anything above.
+//! The trait for journal storage: local files here, elsewhere a store shared by many hosts, with no
+//! change to the callers.
 //!
-//! The law every store keeps: a claim has an epoch that is greater than every earlier one; what is
-//! appended under an older epoch, or at another place than the end, is refused and changes nothing;
-//! what was acknowledged is read back in order by everybody; what is appended at once is there as a
-//! whole or not at all. Blobs are what a session keeps beside its journal: whole, under a name, and
-//! fenced like records. Calls block; async callers use a thread.
+//! Every store guarantees: a claim has a higher epoch than all earlier ones; an append under an
+//! older epoch, or at another position than the end, is rejected and changes nothing; every reader
+//! sees acknowledged records in order; records appended together are stored atomically. Blobs are
+//! further data of a session: stored as a whole under a name, and protected by the claim like
+//! records. Calls block; async callers need a thread.
 //!
-//! One suite of tests holds for every store: `tests/store_conformance`.
+//! One test suite applies to every store: `tests/store_conformance`.
 
 mod file_store;
 pub mod journal_lines;
@@ -21,25 +21,24 @@ use crate::record::{JournalHead, JournalRecord, NewRecordItem};
 
 pub use file_store::FileJournalStore;
 
-/// Keeps journals.
 pub trait JournalStore: core::fmt::Debug + Send + Sync {
-    /// Becomes the one writer of a session, which is begun if it is not there.
+    /// Becomes the only writer of a session, which is created if it does not exist.
     fn claim(
         &self,
         session: &SessionId,
         head: &JournalHead,
     ) -> Result<ClaimedSession, JournalError>;
 
-    /// Stays the writer. A claim that is not renewed within the store's own term may be given to
-    /// another holder; local files have no term, because their lock dies with the process.
+    /// Renews the claim. A claim that is not renewed within the store's term may pass to another
+    /// holder; local files have no term, because their lock ends with the process.
     fn renew(&self, claimed: &ClaimedSession) -> Result<(), JournalError>;
 
-    /// Appends, if the claim still holds and the journal ends at `expected`. Returns the number of
-    /// the last record when all of them are durable.
+    /// Appends, if the claim is still valid and the journal ends at `expected`. Returns the number
+    /// of the last record when all of them are durable.
     ///
     /// # Errors
     ///
-    /// When the claim was lost, the journal ends elsewhere, or the store cannot be used. Nothing was
+    /// The claim was lost, the journal ends elsewhere, or the store cannot be used. Nothing was
     /// appended then.
     fn append(
         &self,
@@ -49,14 +48,14 @@ pub trait JournalStore: core::fmt::Debug + Send + Sync {
         items: &[NewRecordItem<'_>],
     ) -> Result<u64, JournalError>;
 
-    /// Gives a claim up, so that others need not wait for its term.
+    /// Releases a claim, so that others need not wait for its term.
     fn release(&self, claimed: &ClaimedSession);
 
-    /// The records behind this one, in order.
+    /// The records after this one, in order.
     fn read_from(&self, session: &SessionId, after: u64) -> Result<RecordIterator, JournalError>;
 
-    /// Waits until there are records behind this one, at most so long. Returns the number of the
-    /// last record, which is `after` or less if none came.
+    /// Waits until there are records after this one, up to the limit. Returns the number of the
+    /// last record, which is at most `after` if there is none.
     fn wait_for_records(
         &self,
         session: &SessionId,
@@ -64,20 +63,20 @@ pub trait JournalStore: core::fmt::Debug + Send + Sync {
         at_most: Duration,
     ) -> Result<u64, JournalError>;
 
-    /// Every session there is, in the order of their ids.
+    /// All sessions, sorted by id.
     fn list(&self) -> Result<Vec<SessionId>, JournalError>;
 
-    /// Gives a session a name, or takes it away with an empty one. Needs no claim.
+    /// Sets a session's title; an empty one removes it. Needs no claim.
     fn set_title(&self, session: &SessionId, title: &str) -> Result<(), JournalError>;
 
     fn read_title(&self, session: &SessionId) -> Result<Option<String>, JournalError>;
 
-    /// Keeps these bytes under this name, in place of what has it now.
+    /// Stores these bytes under this name, and replaces an earlier blob.
     ///
     /// # Errors
     ///
-    /// When the claim was lost, the name is not one word of letters, digits, `.`, `_` and `-`, or the
-    /// store cannot be used. What had the name is still there then.
+    /// The claim was lost, the name is not one word of letters, digits, `.`, `_` and `-`, or the
+    /// store cannot be used. An earlier blob is then unchanged.
     fn put_blob(
         &self,
         claimed: &ClaimedSession,
@@ -88,21 +87,20 @@ pub trait JournalStore: core::fmt::Debug + Send + Sync {
     fn read_blob(&self, session: &SessionId, name: &str) -> Result<Option<Vec<u8>>, JournalError>;
 }
 
-/// Is this a name under which every store keeps a blob?
+/// Do all stores accept this blob name?
 #[must_use]
 pub fn is_blob_name(name: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
     (1..=128).contains(&name.len()) && !name.starts_with('.') && name.bytes().all(is_plain)
 }
 
-/// A session that is ours to write.
+/// A session that we may write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClaimedSession {
     pub session: SessionId,
     pub epoch: u64,
-    /// Where the journal ended when it was claimed.
+    /// The end of the journal at the time of the claim.
     pub seq: u64,
 }
 
-/// Records, read one after the other.
 pub type RecordIterator = Box<dyn Iterator<Item = Result<JournalRecord, JournalError>> + Send>;

@@ -1,4 +1,4 @@
-//! Blocks in the words of the wire that readers of transcripts expect.
+//! Renders blocks in the wire format that readers of transcripts expect.
 
 use std::sync::Arc;
 
@@ -13,10 +13,10 @@ pub(super) fn to_json_string(text: &str) -> String {
     serde_json::to_string(text).unwrap_or_else(|_| String::from("\"\""))
 }
 
-/// JSON as it came, on one line; an empty object if it is none.
+/// The JSON unchanged but on one line; an empty object if it is invalid.
 pub(super) fn to_raw_json(json: &Json) -> String {
     match serde_json::from_str::<&RawValue>(json.as_str()) {
-        // A line break can only stand between tokens there: inside strings it is escaped.
+        // Outside of strings, line breaks are only between tokens; inside they are escaped.
         Ok(raw) => raw.get().replace(['\n', '\r'], " "),
         Err(_) => String::from("{}"),
     }
@@ -69,7 +69,8 @@ fn render_api_media(media: &MediaContent) -> String {
     )
 }
 
-/// The blocks of a message of that wire, or its plain text. What no provider would take is left out.
+/// The blocks of a message in that format, or its plain text. Blocks that no provider would accept
+/// are left out.
 pub(super) fn parse_blocks(content: &str) -> Vec<ContentBlock> {
     if let Ok(text) = serde_json::from_str::<String>(content) {
         return if text.is_empty() { Vec::new() } else { vec![ContentBlock::Text(text)] };

@@ -1,8 +1,9 @@
-//! Files that a prompt mentions: said to the model in blocks behind its words, and written as lines of
-//! their own, by which other programs find them.
+//! Files mentioned in a prompt: they follow its text as blocks, and get lines of their own, in
+//! which other programs look for them.
 //!
-//! A block is such a file if it begins with a name that the words before it mention. That is all there
-//! is to go by: a journal knows blocks, and the same journal must give the same lines.
+//! A block is such a file if it begins with a name that the text before it mentions. There is no
+//! other mark, because a journal only stores blocks, and the same journal must always give the same
+//! lines.
 
 use std::path::Path;
 
@@ -13,7 +14,7 @@ use super::{TranscribedMessage, Transcriber};
 use crate::digest::derive_uuid;
 
 impl Transcriber {
-    /// One line for each file.
+    /// One line per file.
     pub(super) fn transcribe_attached_files(
         &mut self,
         message: &Message,
@@ -41,17 +42,18 @@ impl Transcriber {
     }
 }
 
-/// Was it not put there after all? What is said then stands in brackets.
+/// Was the file not attached after all? The block then has a reason in brackets.
 fn is_not_attached(content: &str) -> bool {
     content.is_empty() || content.starts_with("(It was not attached")
 }
 
-/// Is everything behind the words a file they mention?
+/// Are all blocks after the text files that it mentions?
 pub(super) fn has_only_attached_files(blocks: &[ContentBlock]) -> bool {
     blocks.len() > 1 && find_attached_files(blocks).count() == blocks.len() - 1
 }
 
-/// The words with everything behind them, as one text: readers recover prompts from plain strings.
+/// The text and everything after it as one string, because readers recover prompts from plain
+/// strings.
 pub(super) fn join_texts(blocks: &[ContentBlock]) -> String {
     let texts = blocks.iter().filter_map(|block| match block {
         ContentBlock::Text(text) => Some(text.as_str()),
@@ -64,7 +66,7 @@ pub(super) fn join_texts(blocks: &[ContentBlock]) -> String {
     texts.collect::<Vec<_>>().join("\n\n")
 }
 
-/// Where each stands, what it is called, and what it holds.
+/// The index, the name and the content of each file.
 fn find_attached_files(blocks: &[ContentBlock]) -> impl Iterator<Item = (usize, (&str, &str))> {
     let words = match blocks.first() {
         Some(ContentBlock::Text(words)) => words.as_str(),
@@ -73,7 +75,7 @@ fn find_attached_files(blocks: &[ContentBlock]) -> impl Iterator<Item = (usize, 
     blocks.iter().enumerate().skip(1).filter_map(move |(number, block)| {
         let ContentBlock::Text(text) = block else { return None };
         let (head, content) = text.split_once(":\n").unwrap_or((text, ""));
-        // One that was not attached says so behind its name.
+        // A file that was not attached has the reason after its name.
         let head = head.split_once(": (").map_or(head, |(name, _)| name);
         let name = head.strip_prefix('@')?;
         (!name.contains('\n') && words.contains(head)).then_some((number, (name, content)))

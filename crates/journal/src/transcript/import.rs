@@ -1,8 +1,8 @@
-//! A session that exists only as a transcript, taken in: read by the rules by which its other readers
-//! read it, and written down as the beginning of a journal.
+//! Imports a session that only has a transcript: reads it by the rules of its other readers, and
+//! writes it as the beginning of a journal.
 //!
-//! What is not part of the conversation (side chains, blocks that we cannot send) stays behind; a call
-//! without a result gets one that says so.
+//! What is not part of the conversation (side chains, blocks that we cannot send) is left out; a
+//! call without a result gets one that says so.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::io::Read;
@@ -24,20 +24,20 @@ use crate::record::{
     JournalHead, JournalNote, NewRecordGroup, NewRecordItem, encode_group, encode_head,
 };
 
-/// A conversation out of a transcript.
+/// A conversation from a transcript.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ImportedConversation {
-    /// What was said, oldest first.
+    /// The messages, oldest first.
     pub messages: Vec<Message>,
-    /// What the lines of each message are called.
+    /// The names of each message's lines.
     pub lines: Vec<Vec<String>>,
-    /// Its name, if it was given one.
+    /// The title, if it has one.
     pub title: Option<String>,
-    /// The branch it was on last.
+    /// The last git branch.
     pub branch: Option<String>,
 }
 
-/// The transcript of a session: that of this directory, or of any other.
+/// The transcript of a session, of this directory or of any other.
 #[must_use]
 pub fn find_transcript(config: &Path, cwd: &Path, session: &str) -> Option<PathBuf> {
     let projects = config.join("projects");
@@ -49,8 +49,8 @@ pub fn find_transcript(config: &Path, cwd: &Path, session: &str) -> Option<PathB
     places.find(|path| path.metadata().is_ok_and(|file| file.is_file() && file.len() > 0))
 }
 
-/// Reads a transcript, up to the line that is called this, if one is named. `None` if there is no
-/// such line, or nothing was said.
+/// Reads a transcript, up to the line with this name if one is given. `None` if there is no such
+/// line, or no message.
 pub fn import_transcript(
     path: &Path,
     up_to: Option<&str>,
@@ -70,7 +70,7 @@ pub fn import_transcript(
     Ok(chain.and_then(|chain| chain.into_imported()))
 }
 
-/// Writes the conversation down as a new journal, whole or not at all.
+/// Writes the conversation as a new journal, atomically.
 pub fn write_imported_journal(
     imported: ImportedConversation,
     journal: &Path,
@@ -95,7 +95,7 @@ pub fn write_imported_journal(
     let mut messages = VecDeque::from(messages);
     let mut lines = VecDeque::from(lines);
     while !messages.is_empty() {
-        // A record for each message, so that the session can go back to it; calls and their results
+        // One record per message, so that the session can be rewound to it; calls and their results
         // stay together.
         let is_followed =
             messages.get(1).is_some_and(|next| next.origin == MessageOrigin::ToolResults);
@@ -163,9 +163,9 @@ impl TranscriptLine<'_> {
 /// The conversation of a transcript: the lines from its root to its last leaf.
 struct TranscriptChain<'a> {
     lines: &'a [TranscriptLine<'a>],
-    /// Places of the lines of the conversation.
+    /// Indices of the lines of the conversation.
     chain: Vec<usize>,
-    /// Lines behind this one do not count.
+    /// Lines after this one do not count.
     last: usize,
     imported: ImportedConversation,
 }
@@ -227,12 +227,13 @@ impl<'a> TranscriptChain<'a> {
             }
             match (line.kind.as_str(), line.answer_id()) {
                 ("assistant", Some(id)) => {
-                    // Taken in with its first line.
+                    // An answer is imported with its first line.
                     let lines = answers.remove(id).unwrap_or_default();
                     self.import_answer(&lines, &results);
                 }
                 ("assistant", None) => self.import_answer(&[line], &results),
-                // Texts of skills and commands, reminders: the model was told them.
+                // Texts of skills and commands, and reminders: the model saw them, so they are
+                // kept.
                 _ if line.is_meta => self.import_prompt(line, MessageOrigin::Hook),
                 _ => self.import_prompt(line, MessageOrigin::User),
             }
@@ -240,7 +241,7 @@ impl<'a> TranscriptChain<'a> {
         (!self.imported.messages.is_empty()).then_some(self.imported)
     }
 
-    /// Every result, by its call; the first one counts.
+    /// All results by call; the first one counts.
     fn collect_results(&self) -> HashMap<ToolCallId, (ToolResult, Option<String>)> {
         let mut results = HashMap::new();
         for line in
@@ -263,7 +264,7 @@ impl<'a> TranscriptChain<'a> {
         self.push_message(Role::User, origin, content, None, line.uuid.iter().cloned().collect());
     }
 
-    /// One answer, whose blocks are spread over lines, and the results of its calls.
+    /// Imports one answer, whose blocks are on several lines, and the results of its calls.
     fn import_answer(
         &mut self,
         lines: &[&TranscriptLine<'_>],
@@ -316,7 +317,8 @@ impl<'a> TranscriptChain<'a> {
     }
 }
 
-/// Stands in for a parent that is not in the file: a line that was lost costs itself, not all before it.
+/// Replaces a missing parent by the line before, so that one lost line does not cut off everything
+/// before it.
 fn find_line_before(lines: &[TranscriptLine<'_>], place: usize) -> Option<usize> {
     let is_chained = |line: &TranscriptLine<'_>| {
         CHAIN_LINE_KINDS.contains(&line.kind.as_str()) && !line.is_sidechain && line.uuid.is_some()
@@ -336,7 +338,7 @@ fn tool_call_id(block: &ContentBlock) -> Option<ToolCallId> {
     }
 }
 
-/// The nearest line above a leaf that is said, if it belongs to the conversation.
+/// The nearest message above a leaf, if it belongs to the conversation.
 fn nearest_message_above(
     lines: &[TranscriptLine<'_>],
     leaf: usize,
@@ -353,9 +355,9 @@ fn nearest_message_above(
     None
 }
 
-/// Kinds of lines that make the chain.
+/// The kinds of lines that form the chain.
 const CHAIN_LINE_KINDS: [&str; 5] = ["user", "assistant", "system", "attachment", "progress"];
-/// The largest transcript that is taken in.
+/// Limit on the size of a transcript.
 const BYTES_MAX: u64 = 512 << 20;
 const MISSING_RESULT: &str =
     "The result of this call is not in the transcript that this session goes on from.";

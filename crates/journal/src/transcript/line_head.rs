@@ -1,11 +1,11 @@
-//! What every line begins with: who it is, what it hangs below, where and when it was said.
+//! The fields at the start of every line: its id, its parent, its session and its time.
 
 use windlass_vocabulary::{MicroUsd, Usage, format_timestamp};
 
 use super::api_block::to_json_string;
 use super::{Transcriber, TranscriptContext};
 
-/// A line's own name, and that of the line it hangs below.
+/// The id of a line, and of its parent.
 #[derive(Debug)]
 pub(super) struct TranscriptLink {
     pub(super) uuid: String,
@@ -13,7 +13,7 @@ pub(super) struct TranscriptLink {
 }
 
 impl Transcriber {
-    /// A line up to its own fields. The type goes first: readers look for it there.
+    /// A line up to its own fields. The type comes first, because readers look for it there.
     pub(super) fn render_line_head(
         &mut self,
         kind: &str,
@@ -41,13 +41,13 @@ impl Transcriber {
     }
 }
 
-/// What an answer cost, as a field that follows others. Readers take it before their own price tables,
-/// which do not know every model.
+/// The cost of an answer as a further field. Readers prefer it to their own price tables, which do
+/// not know every model.
 pub(super) fn render_cost(cost: MicroUsd) -> String {
     format!(r#","costUSD":{}.{:06}"#, cost.0 / 1_000_000, cost.0 % 1_000_000)
 }
 
-/// A bill, as a field that follows others.
+/// The usage as a further field.
 pub(super) fn render_usage(usage: Usage) -> String {
     let Usage { input, output, cache_write, cache_read } = usage;
     format!(

@@ -1,24 +1,23 @@
-//! What others call a message: a client may have named the prompt it sent, and messages that came
-//! out of a transcript keep the names they have there. Everything else has a name derived from its
-//! place.
+//! The transcript ids of messages: a client may name a prompt it sends, and imported messages keep
+//! their ids. All other ids are derived from the message's position.
 
 use std::collections::VecDeque;
 
 use crate::record::JournalNote;
 
-/// Names that were given, in the order in which their messages will come.
+/// Names in the order in which their messages will come.
 #[derive(Debug, Default)]
 pub(super) struct MessageNames {
-    /// That of the message submitted next.
+    /// Of the next submitted message.
     next: Option<String>,
-    /// Those of messages that wait for the next tool boundary.
+    /// Of messages queued for the next tool boundary.
     queued: VecDeque<Option<String>>,
-    /// Those of the lines of messages that are adopted next.
+    /// Of the lines of messages that are imported next.
     adopted: VecDeque<Vec<String>>,
 }
 
 impl MessageNames {
-    /// Learns from a note. One that was taken over from another session names messages of that one.
+    /// Reads a note. A note copied from another session names messages of that session.
     pub(super) fn observe_note(&mut self, note: &JournalNote, is_inherited: bool) {
         match note {
             JournalNote::Named(name) if !is_inherited => self.next = Some(name.clone()),
@@ -41,22 +40,22 @@ impl MessageNames {
         }
     }
 
-    /// The message that was submitted waits.
+    /// The submitted message was queued.
     pub(super) fn queue_next(&mut self) {
         self.queued.push_back(self.next.take());
     }
 
-    /// A message of a person is delivered: its name.
+    /// The name of a user's message that is delivered.
     pub(super) fn take_prompt_name(&mut self) -> Option<String> {
         self.queued.pop_front().unwrap_or_else(|| self.next.take())
     }
 
-    /// The names of a message that came from elsewhere, line by line.
+    /// The names of an imported message, line by line.
     pub(super) fn take_adopted(&mut self) -> Option<Vec<String>> {
         self.adopted.pop_front()
     }
 
-    /// The names of what waits.
+    /// The names of the queued messages.
     pub(super) fn queued_names(&self) -> impl Iterator<Item = Option<&str>> {
         self.queued.iter().map(Option::as_deref)
     }

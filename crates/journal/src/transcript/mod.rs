@@ -1,8 +1,8 @@
-//! The transcript that other programs read: one line for each block of each message.
+//! The transcript that other programs read: one line per block of each message.
 //!
-//! Derived from what the engine tells, and therefore from the journal: the same events always give
-//! the same lines, uuids included, so a transcript can be made anew or completed at any time. A
-//! session that has a journal is never continued from it; one that has only this is taken in by
+//! Derived from the engine's notices, and so from the journal: the same events always give the same
+//! lines, UUIDs included, so a transcript can be rebuilt or completed at any time. A session with a
+//! journal is never resumed from its transcript; a session with only a transcript is read by
 //! `import`.
 
 mod api_block;
@@ -43,58 +43,58 @@ pub use session_listing::{
 pub use trace::{TracedMessage, render_recorded_transcript, render_transcript, trace_messages};
 pub use transcript_file::{TranscriptFile, find_by_title, write_agent_metadata};
 
-/// What every line says of its session.
+/// The fields of every line that describe the session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TranscriptContext {
-    /// The session's id; a UUID if other programs are to find it.
+    /// The session's id; must be a UUID for other programs to find it.
     pub session: String,
     pub cwd: String,
     pub branch: Option<String>,
     pub version: String,
-    /// The sub-agent whose transcript this is, if it is one's.
+    /// The sub-agent whose transcript this is, if any.
     pub agent: Option<String>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TranscribedMessage {
     pub message: MessageId,
-    /// What its lines are called, one for each block.
+    /// The ids of its lines, one per block.
     pub uuids: Vec<String>,
-    /// The lines, without their ends; empty when no transcript is written.
+    /// The lines without line endings; empty when no transcript is written.
     pub lines: Vec<String>,
 }
 
-/// Turns what the engine tells into lines.
+/// Converts notices to lines.
 #[derive(Debug)]
 pub struct Transcriber {
     about: TranscriptContext,
-    /// Lines are wanted, and not only their names.
+    /// Lines are rendered, and not only named.
     is_writing: bool,
     parent: Option<String>,
-    /// The line of each call that has no result yet.
+    /// The line of each call without a result.
     calls: BTreeMap<ToolCallId, String>,
-    /// What tools gave back besides text, until the message with their results comes.
+    /// Structured results of tools, until the message with their results arrives.
     structured: BTreeMap<ToolCallId, Json>,
-    /// The bill of the answer that comes next.
+    /// The usage and cost of the next answer.
     bill: Option<(Usage, MicroUsd)>,
-    /// What the answer under way is called.
+    /// The ids of the current answer.
     answer_ids: Option<AnswerIds>,
-    /// Names of answers that stand here already.
+    /// Ids of answers that the transcript already contains.
     used_ids: HashSet<Arc<str>>,
-    /// Messages were taken over from another transcript.
+    /// Messages were imported from another transcript.
     has_adopted: bool,
     names: MessageNames,
-    /// The time of the line written last, in milliseconds. Readers sort by it and take lines of equal
-    /// times for copies, so that no two are equal.
+    /// The time of the last line, in milliseconds. Readers sort by it and treat lines with equal
+    /// times as copies, so no two may be equal.
     last_at: u64,
-    /// How often the conversation went back.
+    /// How often the conversation was rewound.
     rewound: u64,
-    /// Records up to this one were taken over from another session.
+    /// Records up to this one were copied from another session.
     inherited: u64,
 }
 
 impl Transcriber {
-    /// At the beginning of a session.
+    /// For the beginning of a session.
     #[must_use]
     pub fn new(about: TranscriptContext) -> Self {
         Self {
@@ -114,23 +114,23 @@ impl Transcriber {
         }
     }
 
-    /// Makes lines, or only follows what they would be called.
+    /// Whether to render lines, or only track their names.
     pub fn set_writing(&mut self, on: bool) {
         self.is_writing = on;
     }
 
-    /// The line written last.
+    /// The id of the last line.
     #[must_use]
     pub fn last_uuid(&self) -> Option<&str> {
         self.parent.as_deref()
     }
 
-    /// What messages are called that wait for the next tool boundary.
+    /// The names of the messages queued for the next tool boundary.
     pub fn queued_names(&self) -> impl Iterator<Item = Option<&str>> {
         self.names.queued_names()
     }
 
-    /// Takes in what stands in a journal beside events.
+    /// Handles a journal entry other than an event.
     pub fn observe_entry(&mut self, entry: &JournalEntry) {
         match entry {
             JournalEntry::Head(head) => {
@@ -146,12 +146,12 @@ impl Transcriber {
         }
     }
 
-    /// Takes in a note of this session.
+    /// Handles a note of this session.
     pub fn observe_note(&mut self, note: &JournalNote) {
         self.names.observe_note(note, false);
     }
 
-    /// Takes in what the engine tells, at the time its event was written.
+    /// Handles a notice, with the time of its event.
     pub fn transcribe_notice(&mut self, notice: &Notice, at: u64) -> Option<TranscribedMessage> {
         match notice {
             Notice::MessageAdded(message) => return Some(self.transcribe_message(message, at)),
@@ -193,7 +193,7 @@ impl Transcriber {
         None
     }
 
-    /// Takes in everything one event led to.
+    /// Handles all effects of one event.
     pub fn transcribe_effects(&mut self, effects: &[Effect], at: u64) -> Vec<TranscribedMessage> {
         let mut written = Vec::new();
         for effect in effects {
@@ -204,7 +204,7 @@ impl Transcriber {
         written
     }
 
-    /// Takes in one step of a replay; gives the lines that follow from it.
+    /// Handles one step of a replay; returns the resulting lines.
     pub fn transcribe_step(&mut self, step: &ReplayStep<'_>) -> Vec<String> {
         self.transcribe_effects(step.effects, step.at)
             .into_iter()
@@ -212,7 +212,7 @@ impl Transcriber {
             .collect()
     }
 
-    /// A line that names the session.
+    /// A line with the session's title.
     #[must_use]
     pub fn render_title_line(&self, title: &str) -> String {
         let session = to_json_string(&self.about.session);
@@ -240,7 +240,7 @@ impl Transcriber {
         done
     }
 
-    /// What a message's lines are called, if the client named them.
+    /// The ids of a message's lines, if the client set them.
     fn take_line_names(&mut self, message: &Message) -> Vec<String> {
         if let Some(names) = self.names.take_adopted() {
             self.has_adopted = true;
@@ -276,7 +276,7 @@ impl Transcriber {
         }
     }
 
-    /// History before this line is no longer what the model sees.
+    /// History before this line is no longer sent to the model.
     fn transcribe_boundary(&mut self, message: &Message, at: u64, done: &mut TranscribedMessage) {
         let own = derive_uuid(
             &self.about.session,
@@ -294,7 +294,7 @@ impl Transcriber {
         }
     }
 
-    /// One line for each block; lines of one answer share its id.
+    /// One line per block; the lines of one answer share its id.
     fn transcribe_answer(
         &mut self,
         message: &Message,
@@ -326,7 +326,7 @@ impl Transcriber {
         }
     }
 
-    /// One line for each result, below the line of the call it answers.
+    /// One line per result, whose parent is the line of its call.
     fn transcribe_results(
         &mut self,
         message: &Message,
@@ -393,7 +393,7 @@ impl Transcriber {
         done.uuids.push(link.uuid);
     }
 
-    /// Hangs a line below its parent, or below the line before it.
+    /// Links a line to its parent, or to the line before it.
     fn link_line(&mut self, own: String, parent: Option<String>) -> TranscriptLink {
         let parent = parent.or(self.parent.take());
         self.parent = Some(own.clone());
@@ -406,9 +406,10 @@ impl Transcriber {
         })
     }
 
-    /// What the provider called the answer. A name that stands here already would join two answers for
-    /// those who read this: a gateway may begin to count anew with every process. How adopted answers were
-    /// called is not known here, so that beside them only a name counts that is long enough to be unique.
+    /// The provider's id of the answer. A repeated id would join two answers for readers of the
+    /// transcript: some gateways restart their counters with every process. The ids of imported
+    /// answers are unknown here, so with them only ids that are long enough to be unique are
+    /// accepted.
     fn take_answer_ids(&mut self, message: MessageId) -> AnswerIds {
         let is_trusted =
             |ids: &AnswerIds| !self.has_adopted || ids.message.len() >= UNIQUE_ID_BYTES_MIN;
@@ -419,15 +420,14 @@ impl Transcriber {
         }
     }
 
-    /// For answers of older journals, which do not know what the provider called them.
+    /// For answers in older journals without provider ids.
     fn derive_answer_ids(&self, message: MessageId) -> AnswerIds {
         let name = derive_uuid(&self.about.session, &self.derive_line_name(message, 0));
         let name = name.replace('-', "");
         AnswerIds { message: format!("msg_{name}").into(), request: format!("req_{name}").into() }
     }
 
-    /// The default name of a line. A message that took the place of one
-    /// that was taken back is another message.
+    /// The default id of a line. A message that replaced a rewound one gets a different id.
     fn derive_line_name(&self, message: MessageId, block: usize) -> String {
         let agent = self.about.agent.as_ref().map(|agent| format!("{agent}/")).unwrap_or_default();
         match self.rewound {
@@ -437,7 +437,7 @@ impl Transcriber {
     }
 }
 
-/// Where other programs look for the transcript of a session, below their configuration.
+/// Where other programs look for the transcript of a session, in their configuration folder.
 #[must_use]
 pub fn transcript_path(config: &Path, cwd: &Path, session: &str) -> PathBuf {
     config.join("projects").join(project_key(cwd)).join(format!("{session}.jsonl"))
@@ -453,7 +453,7 @@ fn join_blocks(blocks: impl Iterator<Item = String>) -> String {
     blocks.collect::<Vec<_>>().join(",")
 }
 
-/// What is not a person's own words is marked, so that readers hide it.
+/// Messages that are not the user's own words are marked, so that readers hide them.
 fn origin_marks(origin: MessageOrigin) -> &'static str {
     match origin {
         MessageOrigin::User
@@ -468,6 +468,6 @@ fn origin_marks(origin: MessageOrigin) -> &'static str {
     }
 }
 
-/// Counters are shorter, what providers make up is longer.
+/// Counters are shorter than this, generated ids are longer.
 const UNIQUE_ID_BYTES_MIN: usize = 20;
 const META_MARK: &str = r#","isMeta":true"#;

@@ -1,4 +1,4 @@
-//! Sessions of which only the transcript is there: those of other programs.
+//! Lists sessions that only have a transcript: those of other programs.
 
 use std::cmp::Reverse;
 use std::fs::File;
@@ -16,9 +16,9 @@ use crate::project_key::project_key;
 use crate::record::{JournalRecord, RecordItem};
 use crate::session_catalogue::{ListedSession, SessionSummary};
 
-/// The sessions whose transcripts lie below this configuration, of one directory or of all: the newest
-/// first, and at most so many, because each is read at both ends. Those that `is_known` are left out: their
-/// journals say more.
+/// The sessions with transcripts in this configuration folder, of one directory or of all: newest
+/// first, up to a limit, because both ends of each are read. Those that `is_known` accepts are left
+/// out, because their journals contain more.
 pub fn list_transcript_sessions(
     config: &Path,
     project: Option<&Path>,
@@ -31,8 +31,8 @@ pub fn list_transcript_sessions(
     listed.take(count_max).collect()
 }
 
-/// How many sessions a list without a limit would have. Of each, no more is read than shows that it
-/// would be in the list.
+/// How many sessions a list without a limit would have. Reads only as much as is needed to decide
+/// whether each is in the list.
 pub fn count_transcript_sessions(
     config: &Path,
     project: Option<&Path>,
@@ -41,7 +41,7 @@ pub fn count_transcript_sessions(
     find_transcripts(config, project, is_known).iter().filter(|path| is_session(path)).count()
 }
 
-/// The transcripts that may hold a session, the newest first.
+/// Transcripts that may contain a session, newest first.
 fn find_transcripts(
     config: &Path,
     project: Option<&Path>,
@@ -71,7 +71,7 @@ fn find_transcripts(
 
 /// Would [`summarize_transcript`] find a session here?
 fn is_session(path: &Path) -> bool {
-    // A pipe would be waited for.
+    // Opening a pipe would block.
     let file = path.metadata().ok().filter(|file| file.is_file() && file.len() > 0);
     let file = file.and_then(|_| File::open(path).ok());
     let Some(beginning) = file.and_then(|mut file| read_part(&mut file, 0)) else { return false };
@@ -81,8 +81,8 @@ fn is_session(path: &Path) -> bool {
     !is_sidechain && lines.any(|line| parse_prompt(&line).is_some())
 }
 
-/// What the two ends of a transcript say of its session. `None` for one in which nothing was said, and
-/// for that of a sub-agent.
+/// Summarizes a session from the two ends of its transcript. `None` for one without messages, and
+/// for a sub-agent's.
 pub fn summarize_transcript(path: &Path) -> Option<SessionSummary> {
     let metadata = path.metadata().ok().filter(|file| file.is_file() && file.len() > 0)?;
     let mut file = File::open(path).ok()?;
@@ -116,7 +116,7 @@ pub fn summarize_transcript(path: &Path) -> Option<SessionSummary> {
     })
 }
 
-/// What was said in a transcript.
+/// The messages of a transcript.
 pub fn read_transcript_conversation(path: &Path) -> Result<Vec<ConversationItem>, JournalError> {
     let mut items = Vec::new();
     if let Some(imported) = import_transcript(path, None)? {
@@ -128,7 +128,7 @@ pub fn read_transcript_conversation(path: &Path) -> Result<Vec<ConversationItem>
     Ok(items)
 }
 
-/// The first words of a person. Notes, results and commands' own output are not.
+/// The first text of a user. Notes, results and output of commands do not count.
 fn parse_prompt(line: &Value) -> Option<String> {
     if line["type"] != "user" || line["isMeta"] == true {
         return None;
@@ -149,14 +149,14 @@ fn read_part(file: &mut File, from: u64) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// Does this have the form of a session's id?
+/// Does this have the form of a session id?
 pub fn is_uuid(text: &str) -> bool {
     text.split('-').map(str::len).eq([8, 4, 4, 4, 12])
         && text.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-')
 }
 
-/// What is read of each end of a transcript.
+/// Bytes read at each end of a transcript.
 const END_BYTES: u64 = 64 << 10;
 const PROMPT_MAX: usize = 200;
-/// Transcripts looked at for one list.
+/// Limit on the transcripts examined for one list.
 const TRANSCRIPTS_MAX: usize = 10_000;

@@ -1,4 +1,4 @@
-//! Which record a line of the transcript came from, so that a session can go back to it.
+//! Maps lines of the transcript to records, so that a session can be rewound to one.
 
 use std::cell::RefCell;
 use std::path::Path;
@@ -14,26 +14,27 @@ use crate::error::JournalError;
 use crate::fold::{ReplayStep, fold_entries};
 use crate::journal_reader::JournalReader;
 
-/// A message, and where it stands in both.
+/// A message with its position in both files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TracedMessage {
     pub message: MessageId,
-    /// What its lines are called.
+    /// The ids of its lines.
     pub uuids: Vec<String>,
-    /// The record that led to it.
+    /// The record that caused it.
     pub record: u64,
-    /// The last record before anything more was said: to keep the message, keep up to this one.
+    /// The last record before the next message: to keep the message, keep everything up to this
+    /// one.
     pub last_record: u64,
-    /// A person or a client said it.
+    /// Submitted by the user or a client.
     pub is_prompt: bool,
-    /// What was said, for people. A prompt is in the user's own words, without what was attached.
+    /// The text for display. For a prompt, the user's own words without attachments.
     pub text: String,
-    /// The tools it calls.
+    /// The tool calls in it.
     pub calls: Vec<ToolCallId>,
 }
 
-/// Every message of a session, oldest first. Decided under the settings the journal holds; a journal
-/// that holds none, under these.
+/// All messages of a session, oldest first. Uses the settings in the journal, or these if it
+/// contains none.
 pub fn trace_messages(
     journal: &Path,
     session: &str,
@@ -69,7 +70,7 @@ pub fn trace_messages(
     let on_entry = |entry| tracing.borrow_mut().0.observe_entry(&entry);
     let (folded, _) = fold_entries(JournalReader::open(journal)?, settings, on_step, on_entry)?;
     let (_, mut traced) = tracing.into_inner();
-    // What one event led to stays together.
+    // The messages of one event stay together.
     let mut next = u64::MAX;
     let mut until = folded.seq;
     for traced in traced.iter_mut().rev() {
@@ -84,7 +85,7 @@ pub fn trace_messages(
     Ok(traced)
 }
 
-/// Every line of a session's transcript, made anew from its journal.
+/// Renders the complete transcript of a session from its journal.
 pub fn render_transcript(
     journal: &Path,
     about: &TranscriptContext,
@@ -100,7 +101,7 @@ pub fn render_transcript(
     Ok(making.into_inner().1)
 }
 
-/// As [`render_transcript`], for a journal that says itself under which settings it was decided.
+/// As [`render_transcript`], for a journal that contains its settings.
 pub fn render_recorded_transcript(
     journal: &Path,
     about: &TranscriptContext,

@@ -1,4 +1,4 @@
-//! The file of a transcript. Others append to it too, so it is only ever appended to.
+//! The file of a transcript. Other programs append to it too, so it is never rewritten.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -19,7 +19,7 @@ pub struct TranscriptFile {
 }
 
 impl TranscriptFile {
-    /// Opens or begins a transcript, for this user only.
+    /// Opens or creates a transcript, with access for this user only.
     pub fn open(path: &Path) -> Result<Self, JournalError> {
         if let Some(folder) = path.parent() {
             let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
@@ -34,7 +34,8 @@ impl TranscriptFile {
         Ok(Self { path: path.to_owned(), file })
     }
 
-    /// Appends lines, in one write. Not waited for: what a loss of power takes is made anew.
+    /// Appends lines in one write. Not synced: what a power loss destroys can be rebuilt from the
+    /// journal.
     pub fn append(&mut self, lines: &[String]) -> Result<(), JournalError> {
         let mut text = String::with_capacity(lines.iter().map(|line| line.len() + 1).sum());
         for line in lines {
@@ -46,7 +47,7 @@ impl TranscriptFile {
             .map_err(JournalError::disk_error(&self.path, "written"))
     }
 
-    /// The end of it, where titles are looked for: at most so many bytes as readers look at.
+    /// The end of the file, where readers look for the title; as many bytes as they read.
     pub fn read_tail(&mut self) -> Result<String, JournalError> {
         let mut read = || {
             let length = self.file.metadata()?.len();
@@ -58,8 +59,8 @@ impl TranscriptFile {
         read().map_err(JournalError::disk_error(&self.path, "read"))
     }
 
-    /// Appends those of these lines that are not there yet, and gives them back. Lines are known by
-    /// their uuid; what others wrote, and what was torn, stays as it is.
+    /// Appends the lines that are missing, and returns them. Lines are compared by UUID; lines of
+    /// other programs and incomplete ones stay as they are.
     pub fn append_missing(&mut self, lines: &[String]) -> Result<Vec<String>, JournalError> {
         let mut text = Vec::new();
         let begun = self.file.seek(SeekFrom::Start(0));
@@ -83,8 +84,8 @@ impl TranscriptFile {
     }
 }
 
-/// The sessions of this directory whose transcripts end with this name, and where these are. Case
-/// does not matter; of several names in one transcript the last counts.
+/// The sessions of this directory whose transcripts have this title, and their paths. Ignores case;
+/// of several titles in one transcript the last one counts.
 #[must_use]
 pub fn find_by_title(config: &Path, cwd: &Path, title: &str) -> Vec<(String, PathBuf)> {
     let folder = config.join("projects").join(project_key(cwd));
@@ -95,7 +96,7 @@ pub fn find_by_title(config: &Path, cwd: &Path, title: &str) -> Vec<(String, Pat
         let tail = tail.ok().and_then(|mut file| file.read_tail().ok()).unwrap_or_default();
         parse_last_title(&tail).is_some_and(|own| own.to_lowercase() == title)
     };
-    // Opening a pipe or a device would wait.
+    // Opening a pipe or device would block.
     let is_file = |path: &PathBuf| path.metadata().is_ok_and(|found| found.is_file());
     let transcripts =
         files.filter(|path| path.extension().is_some_and(|it| it == "jsonl") && is_file(path));
@@ -108,7 +109,7 @@ pub fn find_by_title(config: &Path, cwd: &Path, title: &str) -> Vec<(String, Pat
         .collect()
 }
 
-/// The last name that stands here.
+/// The last title in the file.
 fn parse_last_title(tail: &str) -> Option<String> {
     #[derive(Deserialize)]
     struct TranscriptTitleLine {
@@ -120,7 +121,7 @@ fn parse_last_title(tail: &str) -> Option<String> {
     titles.map(|titled| titled.custom_title).next()
 }
 
-/// Puts what is known of an agent beside its transcript.
+/// Writes a file with an agent's metadata beside its transcript.
 pub fn write_agent_metadata(transcript: &Path, meta: &str) -> Result<(), JournalError> {
     let path = transcript.with_extension("meta.json");
     let mut options = OpenOptions::new();
@@ -129,7 +130,7 @@ pub fn write_agent_metadata(transcript: &Path, meta: &str) -> Result<(), Journal
         .map_err(JournalError::disk_error(&path, "written"))
 }
 
-/// The uuid of a whole line. One that was torn is no JSON, wherever it was torn.
+/// The UUID of a complete line. An incomplete one is not valid JSON, wherever it was cut.
 fn parse_line_uuid(line: &[u8]) -> Option<Cow<'_, str>> {
     #[derive(Deserialize)]
     struct TranscriptUuidLine<'a> {
@@ -139,7 +140,7 @@ fn parse_line_uuid(line: &[u8]) -> Option<Cow<'_, str>> {
     serde_json::from_slice::<TranscriptUuidLine<'_>>(line).ok().map(|known| known.uuid)
 }
 
-/// What readers look at of a transcript's end when they list it.
+/// Bytes at a transcript's end that readers examine for lists.
 const TAIL_BYTES: u64 = 64 << 10;
-/// Transcripts looked through for a name.
+/// Limit on the transcripts searched for a title.
 const SEARCHED_TRANSCRIPTS_MAX: usize = 20_000;

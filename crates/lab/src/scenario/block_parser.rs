@@ -114,8 +114,8 @@ fn parse_call(piece: &mut TokenReader) -> Result<ToolCall, String> {
     Ok(ToolCall { id, name, input, signature: None })
 }
 
-/// An image whose bytes are its name, which is all a scenario needs of them. It begins like a PNG,
-/// or normalisation would see that it is none.
+/// An image whose data is its name, which is sufficient for scenarios. It starts like a PNG,
+/// because normalization would otherwise reject it.
 pub(crate) fn build_image(name: &str) -> MediaContent {
     let data = format!("iVBORw0KGgo{name}");
     let data: String = data.chars().filter(char::is_ascii_alphanumeric).collect();

@@ -212,7 +212,7 @@ fn render_request(head: String, request: &ModelRequest, setup: &ScenarioSetup) -
         let names = if names.is_empty() { "none".to_owned() } else { names.join(" ") };
         body.push(format!("tools: {names}"));
     }
-    // Step 1 of normalisation leaves out what is only for people, whatever the provider.
+    // Step 1 of normalization removes messages for the user only, with every provider.
     let sent = request.messages.iter().filter(|message| message.origin != MessageOrigin::Display);
     body.extend(sent.flat_map(|message| render_blocks(message)));
     RenderedEffect { body, ..RenderedEffect::from_head(head) }

@@ -1,4 +1,4 @@
-//! What can happen in a scenario: one line each, in the words of `scenarios/README.md`.
+//! The events of scenarios: one line each, as described in `scenarios/README.md`.
 //!
 //! Names of requests, calls and errands are kept as they are written; `play.rs` knows which
 //! attempt or ticket they stand for.

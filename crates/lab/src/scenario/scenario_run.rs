@@ -1,4 +1,4 @@
-//! Plays a scenario against the real engine and compares what comes of it, line by line.
+//! Runs a scenario with the real engine and compares the result line by line.
 //!
 //! Also rewrites expectations in place (`WINDLASS_BLESS=1`), for people who then read the
 //! difference; nothing is ever rewritten otherwise.
@@ -125,7 +125,7 @@ fn is_match(expected: &ExpectedEffect, shown: &RenderedEffect) -> bool {
     is_alike(&expected.head, &shown.head) && (is_body_left_out || is_same_body())
 }
 
-/// `...` stands for anything, also for nothing.
+/// `...` matches any text, even an empty one.
 fn is_alike(pattern: &str, text: &str) -> bool {
     let mut parts = pattern.split("...");
     let first = parts.next().unwrap_or("");
@@ -145,7 +145,7 @@ fn is_alike(pattern: &str, text: &str) -> bool {
     rest.ends_with(last)
 }
 
-/// What stands in the file after blessing: lines that match are kept as they were written.
+/// The lines to write when blessing: lines that match stay as they were written.
 fn render_blessed_lines(beat: &ScenarioStep, shown: &[RenderedEffect]) -> Vec<String> {
     let mut lines = Vec::new();
     for (expected, shown) in align(&beat.expected, shown) {

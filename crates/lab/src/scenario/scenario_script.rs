@@ -24,7 +24,7 @@ pub struct ScenarioStep {
     pub event: ScenarioEvent,
     /// What must come of it, in order, and nothing else.
     pub expected: Vec<ExpectedEffect>,
-    /// The lines of the file that say so, counted from 0.
+    /// The lines of the file with the expectation, counted from 0.
     pub expected_lines: Range<usize>,
 }
 

@@ -1,4 +1,4 @@
-//! Which attempt or ticket a name in a scenario stands for.
+//! Maps names in a scenario to attempts and tickets.
 //!
 //! Requests, summaries and timers are counted from 1 in the order in which they were asked for;
 //! errands about a call go by the call's id.

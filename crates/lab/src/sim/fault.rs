@@ -98,7 +98,7 @@ pub fn draw_foreign_event(random: &mut SeededRandom) -> Event {
     }
 }
 
-/// An answer of some kind to this errand, whatever the errand is.
+/// A random response to this task, whatever the task is.
 pub fn draw_crossed_event(random: &mut SeededRandom, ticket: Ticket) -> Event {
     match random.draw_below(6) {
         0 => Event::ToolEnded { ticket, outcome: ToolOutcome::from_text("crossed") },

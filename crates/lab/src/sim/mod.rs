@@ -105,7 +105,7 @@ struct SimSession {
 }
 
 impl SimSession {
-    /// Goes on until nothing is on its way, or so many events have happened.
+    /// Runs until nothing is pending, or for this many events.
     fn run_until_rest(&mut self, settings: &Settings, events: u64) -> Result<(), String> {
         while self.outcome.events < events && self.advance(settings)? {
             if self.outcome.events > EVENTS_MAX {
@@ -123,8 +123,8 @@ impl SimSession {
         }
     }
 
-    /// Whatever happened before, one more message is answered, unless there is no money for it, or
-    /// it does not fit and nothing may shrink what came before.
+    /// After any history, one more message must be answered, unless there is no money for it, or it
+    /// does not fit and nothing may be shortened.
     fn check_usable(&self, settings: &Settings) -> Result<(), String> {
         let limits = settings.limits();
         let may_block = !limits.reactive_compact || limits.refill.refills_max == 0;
@@ -204,7 +204,7 @@ pub struct SimReport {
     pub broken: Vec<(u64, String)>,
 }
 
-/// After so many broken seeds there is nothing more to learn.
+/// After this many failing seeds, more are not informative.
 const BROKEN_MAX: usize = 20;
 
 /// Plays seeds from `first` on, on every core, each `again`th of them twice to see that it is the

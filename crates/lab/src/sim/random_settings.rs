@@ -84,8 +84,8 @@ pub fn draw_settings(random: &mut SeededRandom) -> Settings {
     settings
 }
 
-/// Numbers nobody would set, which must not break anything either. Limits on turns stay small: a
-/// session must end.
+/// Unusual numbers, which must not break anything. Limits on turns stay small, because a session
+/// must end.
 fn set_extreme_values(random: &mut SeededRandom, settings: &mut Settings) {
     let extreme = |random: &mut SeededRandom| random.choose([0, 1, u64::MAX, u64::MAX / 2]);
     let narrow = |random: &mut SeededRandom| random.choose([0, 1, u8::MAX]);
@@ -207,7 +207,7 @@ fn draw_policy(random: &mut SeededRandom, settings: &mut Settings) {
     }
 }
 
-/// A tool as the model is told of it.
+/// The description of a tool for the model.
 pub fn draw_tool_spec(random: &mut SeededRandom, name: &str) -> ToolSpec {
     ToolSpec {
         name: ToolName::from(name),

@@ -1,4 +1,4 @@
-//! Random numbers from a seed: the same everywhere, for ever.
+//! Random numbers from a seed: the same on every machine and in every version.
 
 /// A stream of numbers (SplitMix64). Not for secrets.
 #[derive(Clone, Debug)]

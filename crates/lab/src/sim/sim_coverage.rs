@@ -121,7 +121,7 @@ impl SimCoverage {
     }
 }
 
-/// Phases a step can end in while a run goes on.
+/// The phases in which a step can end during a run.
 const PHASES: [&str; 6] =
     ["Compacting", "Streaming", "Waiting", "RunningTools", "Settling", "Stopping"];
 

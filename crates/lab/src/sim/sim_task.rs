@@ -60,8 +60,8 @@ impl SimTasks {
         })
     }
 
-    /// May this one be paid for even after it is dead? Nobody says when a label is given up, and
-    /// a nested session that was called off has spent what it has spent.
+    /// May this one have a cost even after it was cancelled? The end of a cancelled label is not
+    /// reported, and a cancelled nested session has spent what it has spent.
     #[must_use]
     pub fn is_billed_after_cancel(&self, key: SimTaskKey) -> bool {
         self.billed_after_cancel.contains(&key)
@@ -152,7 +152,7 @@ impl SimTasks {
     }
 }
 
-/// What an event answers; `None` for events nobody asked for.
+/// The task that an event answers; `None` for unsolicited events.
 #[must_use]
 pub fn task_key(event: &Event) -> Option<SimTaskKey> {
     match event {

@@ -21,7 +21,7 @@ pub struct SimWorld {
     pub faults: Faults,
     pub tasks: SimTasks,
     habits: ModelHabits,
-    /// Everybody is kind and brief: the model only speaks, hooks agree.
+    /// Without faults: the model only writes text, and hooks approve.
     is_quiet: bool,
     random: SeededRandom,
     scheduled: BinaryHeap<Reverse<ScheduledEvent>>,
@@ -248,7 +248,7 @@ impl SimWorld {
         }
     }
 
-    /// One more message, to a world in which everybody is kind and brief.
+    /// Submits one more message, in a world without faults.
     pub fn submit_probe(&mut self) {
         self.is_quiet = true;
         let content = vec![ContentBlock::Text("one more thing".to_owned())];
@@ -295,7 +295,7 @@ impl SimWorld {
     }
 }
 
-/// What was told in the same step before an effect, which the world needs to perform it.
+/// Data of a notice in the same step, which the world needs for the following effect.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct StepEstimate {
     pub input_estimate: u64,

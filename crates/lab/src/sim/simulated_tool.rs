@@ -11,7 +11,7 @@ use super::random_settings::draw_tool_spec;
 use super::seeded_random::SeededRandom;
 use super::simulated_model::{ModelHabits, draw_inspection};
 
-/// What comes of a call. A nested session never spends more than it may.
+/// The outcome of a call. A nested session never spends more than allowed.
 pub fn draw_outcome(
     random: &mut SeededRandom,
     habits: &ModelHabits,

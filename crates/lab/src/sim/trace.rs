@@ -90,7 +90,7 @@ fn describe_delta(delta: &Delta) -> String {
     }
 }
 
-/// An effect in a word or two; `None` for those that would only fill the line.
+/// A short description of an effect; `None` for uninteresting ones.
 fn describe_effect(effect: &Effect) -> Option<String> {
     Some(match effect {
         Effect::CallModel(request) => {
@@ -159,8 +159,7 @@ fn describe_notice(notice: &Notice) -> Option<String> {
     })
 }
 
-/// A fingerprint of whatever is written into it: equal texts, equal fingerprints. Compares large
-/// values without keeping them.
+/// A hash of whatever is written to it, for comparing large values without keeping them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fingerprint(u64);
 

@@ -1,6 +1,6 @@
-//! One call of a tool, over as many rounds as the server needs to ask back.
+//! Calls one tool, in as many rounds as the server needs to ask for input.
 //!
-//! A call that is given up is cancelled on the server too; whatever still comes of it is ignored.
+//! A cancelled call is also cancelled on the server; results that arrive later are ignored.
 
 use std::time::Duration;
 
@@ -15,14 +15,14 @@ use windlass_tool::running_time::RunningTimer;
 use super::{McpCallOptions, McpCallReply, McpConnection, to_call_failure};
 use crate::failure::McpFailure;
 
-/// How often a server may ask back.
+/// Limits how often a server may ask for input.
 const ROUNDS_MAX: usize = 10;
-/// Between rounds in which nothing was asked.
+/// Pause after a round in which the server asked for nothing.
 const PAUSE: Duration = Duration::from_millis(250);
-/// How long word of a cancelled call may take to get out.
+/// Limit for sending the cancellation of a call.
 const CANCEL_NOTICE_MAX: Duration = Duration::from_secs(1);
 
-/// What one round came to.
+/// The result of one round.
 enum CallRound {
     Done(Box<CallToolResult>),
     InputRequired(InputRequiredResult),
@@ -103,7 +103,7 @@ impl McpConnection {
         }
     }
 
-    /// Answers what the server asked back.
+    /// Answers the input requests of the server.
     async fn answer_input_requests(
         &self,
         input_required: InputRequiredResult,

@@ -1,4 +1,4 @@
-//! Our side of a connection: what a server may ask of us and tell us.
+//! The client side of a connection: requests and notifications that a server may send.
 #![expect(deprecated, reason = "servers of older revisions ask for roots and log this way")]
 
 use std::collections::HashMap;
@@ -19,9 +19,9 @@ use tokio::sync::mpsc;
 
 use super::health::ConnectionHealth;
 
-/// What a server may ask for and report without being asked.
+/// Handles what a server requests or reports by itself.
 pub trait McpHost: Send + Sync + 'static {
-    /// The directories a session works in.
+    /// The working directories of the session.
     fn roots(&self) -> Vec<PathBuf> {
         Vec::new()
     }
@@ -37,7 +37,8 @@ pub trait McpHost: Send + Sync + 'static {
         Box::pin(std::future::ready(ElicitationReply::Decline))
     }
 
-    /// What the user went to a place for is done: the server's name of that question.
+    /// The user has finished an elicitation that took place at a URL. `id` is the server's name for
+    /// it.
     fn elicitation_completed(&self, id: &str) {
         let _ = id;
     }
@@ -50,17 +51,17 @@ pub trait McpHost: Send + Sync + 'static {
 
 pub type ElicitationFuture = Pin<Box<dyn Future<Output = ElicitationReply> + Send>>;
 
-/// What a server wants to know of its user.
+/// A question of a server to the user (an elicitation).
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElicitationRequest {
-    /// The server, as it is configured.
+    /// The server's name in the configuration.
     pub server: String,
     pub message: String,
-    /// The form to fill in, as JSON Schema; or none, and a place to go to.
+    /// The form to fill in, as JSON Schema. `None` if the user has to visit `url` instead.
     pub schema: Option<Value>,
-    /// Where the user has to go instead.
+    /// The page the user has to visit.
     pub url: Option<String>,
-    /// What the server calls the question, where there is a place to go to.
+    /// The server's id of a question with a `url`.
     pub id: Option<String>,
 }
 
@@ -79,12 +80,11 @@ pub enum McpListKind {
     Resources,
 }
 
-/// Servers of the newest revision send it; the library has no type for it.
+/// Servers of the newest revision send this, but the library has no type for it.
 const ELICITATION_COMPLETE: &str = "notifications/elicitation/complete";
-/// Words of progress that may wait.
+/// Capacity of a call's queue of progress messages.
 const PROGRESS_MAX: usize = 4;
 
-/// Our side of a connection.
 pub(crate) struct McpClient {
     pub(crate) server: String,
     pub(crate) host: Arc<dyn McpHost>,
@@ -101,7 +101,7 @@ impl McpClient {
         Self { server, host, health, progress_watchers: Mutex::default() }
     }
 
-    /// Words of progress on one call, until `unwatch`.
+    /// Returns the progress messages of one call, until `unwatch`.
     pub(crate) fn watch_progress(&self, token: ProgressToken) -> mpsc::Receiver<String> {
         let (sender, receiver) = mpsc::channel(PROGRESS_MAX);
         self.progress_watchers.lock().unwrap_or_else(PoisonError::into_inner).insert(token, sender);
@@ -179,7 +179,7 @@ impl ClientHandler for McpClient {
             };
             let text =
                 notification.message.map_or(done.clone(), |message| format!("{done} {message}"));
-            // What cannot be taken at once is dropped: progress is decoration.
+            // If the queue is full, the message is dropped: progress is only for display.
             let _ = sender.try_send(super::health::clean_excerpt(&text, 300));
         }
     }
@@ -230,7 +230,7 @@ impl ClientHandler for McpClient {
     }
 }
 
-/// A path as a URL, with what has a meaning there written in hex.
+/// A path as a `file:` URL, with reserved characters percent-encoded.
 fn to_file_url(path: &std::path::Path) -> String {
     use std::fmt::Write;
     use std::os::unix::ffi::OsStrExt;

@@ -1,7 +1,7 @@
-//! What a server says of itself and of what it offers, in our own words.
+//! What a server says about itself and what it offers, in types of this crate.
 //!
-//! Everything here comes from outside: names, descriptions and hints are claims, not facts one may
-//! rely on for permission.
+//! Everything here comes from the server. Names, descriptions and hints are claims; permission
+//! decisions must not rely on them.
 
 use rmcp::model::{
     CallToolResult, ContentBlock, GetPromptResult, Prompt, ReadResourceResult, Resource,
@@ -10,64 +10,60 @@ use rmcp::model::{
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// What a server says of itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct McpServerDescription {
     pub name: String,
     pub version: String,
-    /// The revision of the protocol that is spoken.
+    /// The protocol revision in use.
     pub protocol: String,
-    /// How it wants to be used.
+    /// The server's instructions for the model.
     pub instructions: Option<String>,
     pub has_tools: bool,
     pub has_resources: bool,
     pub has_prompts: bool,
 }
 
-/// A tool of a server.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct McpToolDescription {
-    /// The server's name for it.
+    /// The name the server uses.
     pub name: String,
     pub description: String,
-    /// JSON Schema of its input.
+    /// JSON Schema of the input.
     pub schema: Value,
-    /// It says that it only reads.
+    /// The server claims that the tool only reads.
     pub is_reading: bool,
-    /// It says that it may be called twice with the same effect as once.
+    /// The server claims that a second call has no further effect.
     pub is_idempotent: bool,
 }
 
-/// What came of a call.
+/// The result of a tool call.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct McpCallReply {
-    /// Its parts, in order.
     pub parts: Vec<McpContent>,
-    /// The same as data, where the tool says so.
+    /// The same result as structured data, if the tool has an output schema.
     pub structured: Option<Value>,
-    /// The tool says that it failed.
+    /// The tool reports a failure.
     pub is_error: bool,
 }
 
-/// One part of what a tool, a prompt or a resource gives.
+/// One content block of a tool result, prompt or resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum McpContent {
     Text(String),
-    /// Something that is not text, in base64.
+    /// Content other than text.
     Media {
         media_type: String,
         /// Base64.
         data: String,
         name: String,
     },
-    /// Something that can be read when needed.
+    /// A reference to a resource that can be read later.
     Link {
         uri: String,
         name: String,
     },
 }
 
-/// Something a server lets one read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct McpResourceDescription {
     pub uri: String,
@@ -78,19 +74,18 @@ pub struct McpResourceDescription {
     pub media_type: Option<String>,
 }
 
-/// A prompt a server has ready.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct McpPromptDescription {
-    /// The server's name for it.
+    /// The name the server uses.
     pub name: String,
     pub description: String,
-    /// Names of its arguments, in order, and whether each must be given.
+    /// Names of its arguments in order, and whether each is required.
     pub arguments: Vec<(String, bool)>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct McpPromptMessage {
-    /// The model is meant to have said it.
+    /// The message has the role of the assistant, not of the user.
     pub is_answer: bool,
     pub part: McpContent,
 }

@@ -1,6 +1,6 @@
-//! How a connection is doing: what it got wrong, what was dropped, whether it is gone and why.
+//! The state of a connection: protocol errors, dropped messages, and why it was closed.
 //!
-//! Shared by the transport, which notices, and the connection, which tells. Nothing here waits.
+//! The transport writes it and the connection reads it. Nothing here blocks.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -8,16 +8,15 @@ use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
 
-/// Bad messages after which a server is given up.
+/// After this many invalid messages the connection is closed.
 pub(crate) const BAD_MAX: u32 = 20;
-/// Messages dropped for their number within a minute after which a server is given up.
+/// After this many messages dropped for the rate limit within a minute the connection is closed.
 const DROPPED_MAX: u64 = 20_000;
 const MINUTE: Duration = Duration::from_secs(60);
-/// Lines of the log that are kept, and bytes of each.
+/// Log lines that are kept, and bytes of each.
 const LINES_MAX: usize = 60;
 const LINE_BYTES_MAX: usize = 400;
 
-/// How one connection is doing.
 #[derive(Debug, Default)]
 pub(crate) struct ConnectionHealth {
     notes: Mutex<HealthNotes>,
@@ -29,7 +28,7 @@ pub(crate) struct ConnectionHealth {
 struct HealthNotes {
     bad_messages: u32,
     dropped_messages: u64,
-    /// When the minute began, and how many were dropped before.
+    /// Start of the current minute, and the number of messages dropped before it.
     minute: Option<(Instant, u64)>,
     lines: VecDeque<HealthLine>,
     reason: Option<String>,
@@ -45,7 +44,7 @@ enum HealthLine {
 }
 
 impl ConnectionHealth {
-    /// A message that makes no sense. Says whether there have been too many.
+    /// Counts an invalid message. Returns `true` if there were too many.
     pub(crate) fn note_bad_message(&self, what: &str) -> bool {
         let mut noted = self.lock_notes();
         noted.bad_messages += 1;
@@ -57,7 +56,8 @@ impl ConnectionHealth {
         is_over
     }
 
-    /// A message that was dropped because there are too many. Says whether it has to end.
+    /// Counts a message dropped for the rate limit. Returns `true` if the connection must be
+    /// closed.
     pub(crate) fn note_dropped_message(&self) -> bool {
         let mut noted = self.lock_notes();
         noted.dropped_messages += 1;
@@ -73,7 +73,7 @@ impl ConnectionHealth {
         is_over
     }
 
-    /// Keeps a line to explain a failure.
+    /// Keeps a log line, to explain a later failure.
     pub(crate) fn log_line(&self, line: &str) {
         let line = clean_excerpt(line, LINE_BYTES_MAX);
         self.lock_notes().push_line(HealthLine::Output(line));
@@ -85,28 +85,28 @@ impl ConnectionHealth {
         self.lock_notes().push_line(HealthLine::Skipped(what));
     }
 
-    /// It is over; the first reason stays.
+    /// Marks the connection as closed. The first reason is kept.
     pub(crate) fn mark_gone(&self, reason: &str) {
         self.lock_notes().set_reason(reason);
         self.gone.cancel();
     }
 
-    /// Notes why it will be over, before it is.
+    /// Records the reason before the connection is closed.
     pub(crate) fn note_reason(&self, reason: &str) {
         self.lock_notes().set_reason(reason);
     }
 
-    /// Cancelled when the connection is gone.
+    /// Cancelled when the connection is closed.
     pub(crate) fn gone_token(&self) -> &CancellationToken {
         &self.gone
     }
 
-    /// Cancelled when nothing is left of it.
+    /// Cancelled when all resources of the connection are released.
     pub(crate) fn closed_token(&self) -> &CancellationToken {
         &self.closed
     }
 
-    /// Why it is gone, with the last words of the server.
+    /// Why the connection was closed, with the server's last log lines.
     pub(crate) fn reason(&self) -> String {
         let noted = self.lock_notes();
         let reason = noted.reason.as_deref().unwrap_or("it closed the connection");
@@ -120,7 +120,7 @@ impl ConnectionHealth {
         }
     }
 
-    /// What it wrote to standard error and what was skipped, the newest last.
+    /// The server's standard error and the skipped messages, newest last.
     pub(crate) fn log_lines(&self) -> Vec<String> {
         let noted = self.lock_notes();
         let render = |line: &HealthLine| match line {
@@ -130,7 +130,7 @@ impl ConnectionHealth {
         noted.lines.iter().map(render).collect()
     }
 
-    /// Messages that were dropped because there were too many.
+    /// Messages dropped for the rate limit.
     pub(crate) fn dropped_count(&self) -> u64 {
         self.lock_notes().dropped_messages
     }
@@ -155,7 +155,7 @@ impl HealthNotes {
     }
 }
 
-/// Not longer than so many bytes, cut between letters, without what a terminal would obey.
+/// Removes control characters and truncates to `bytes_max` at a character boundary.
 pub(crate) fn clean_excerpt(text: &str, bytes_max: usize) -> String {
     let end = text.floor_char_boundary(bytes_max);
     let cut = text.get(..end).unwrap_or(text);

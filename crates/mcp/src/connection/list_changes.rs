@@ -1,4 +1,4 @@
-//! Stateless servers report list changes only to a subscriber; this subscribes.
+//! Subscribes to list changes, which stateless servers report only to a subscriber.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,11 +9,11 @@ use rmcp::service::{Peer, RoleClient};
 use super::client::{McpHost, McpListKind};
 use super::health::ConnectionHealth;
 
-/// Listening that ended is begun again this often, after a pause.
+/// How often a subscription that ended is renewed, after a pause.
 const TRIES_MAX: u32 = 5;
 const PAUSE: Duration = Duration::from_secs(5);
 
-/// Tells the host of changes until the connection is gone.
+/// Notifies the host of list changes until the connection is closed.
 pub(super) async fn follow_list_changes(
     peer: Peer<RoleClient>,
     host: Arc<dyn McpHost>,

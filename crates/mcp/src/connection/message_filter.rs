@@ -15,13 +15,12 @@ use tokio::time::Instant;
 
 use super::health::ConnectionHealth;
 
-/// Messages of the server's own accord that are taken in one second.
+/// Notifications accepted within one second.
 const RATE_MAX: u32 = 100;
 const WINDOW: Duration = Duration::from_secs(1);
-/// Questions given up whose late answers are remembered.
+/// Limits how many cancelled requests are remembered, whose late responses must not count as bad.
 const CANCELLED_MAX: usize = 1_000;
 
-/// A transport that is looked after.
 pub(crate) struct FilteredTransport<T> {
     inner: T,
     health: Arc<ConnectionHealth>,
@@ -47,7 +46,7 @@ impl<T> FilteredTransport<T> {
         Self { inner, health, requests: Arc::default(), window }
     }
 
-    /// Should the message go on? `None`: the connection has to end.
+    /// Whether to pass the message on. `None` means that the connection must be closed.
     fn check_message(&mut self, message: &RxJsonRpcMessage<RoleClient>) -> Option<bool> {
         let goes_on = match message {
             JsonRpcMessage::Response(response) => return self.match_response(&response.id),
@@ -68,7 +67,7 @@ impl<T> FilteredTransport<T> {
 
     fn match_response(&self, id: &RequestId) -> Option<bool> {
         let mut questions = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
-        // Some servers send numbers back as text.
+        // Some servers return numeric ids as strings.
         let as_number = match id {
             RequestId::String(text) => text.parse().ok().map(RequestId::Number),
             RequestId::Number(_) => None,

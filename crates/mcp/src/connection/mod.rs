@@ -1,8 +1,8 @@
-//! One connection to one server, in our own words: open it, list, call, read, close.
+//! One connection to one server: open, list, call, read, close.
 //!
-//! The official library speaks the protocol, in both revisions; none of its types leaves this
-//! folder. Every wait here has a deadline and ends at once when the connection is gone. When to
-//! connect, and again, is decided above.
+//! The official library implements both protocol revisions; none of its types leaves this folder.
+//! Every wait has a deadline and ends at once when the connection is closed. The caller decides
+//! when to connect and reconnect.
 
 mod call_rounds;
 mod client;
@@ -43,52 +43,51 @@ use crate::transport::legacy_sse::LegacySseTransport;
 use crate::transport::stdio::{StdioServerConfig, StdioTransport};
 use message_filter::FilteredTransport;
 
-/// Pages of a list that are read, and entries of it that are kept.
+/// Limits on the pages read of a list, and on the entries kept.
 const PAGES_MAX: usize = 50;
 const ENTRIES_MAX: usize = 2_000;
-/// Pages that a refusal may name for the user to visit first.
+/// Limits the pages that an error response may ask the user to visit first.
 const VISIT_PAGES_MAX: usize = 5;
 /// How long a server may take to shut down.
 const CLOSE_MAX: Duration = Duration::from_secs(8);
 
-/// The way to a server.
+/// The transport to a server.
 #[derive(Debug)]
 pub enum McpChannel<'a> {
-    /// Messages of JSON-RPC handed over inside this process.
+    /// JSON-RPC messages passed inside this process.
     InProcess {
         outgoing: mpsc::Sender<Value>,
         incoming: mpsc::Receiver<Value>,
     },
-    /// A process of our own.
+    /// A child process.
     Process {
         config: &'a StdioServerConfig,
-        /// Where, and held by what.
+        /// Its working directory and confinement.
         tool_context: &'a ToolSessionContext,
     },
     Http(&'a HttpServerConfig),
-    /// Over HTTP, with the user's login.
+    /// HTTP with the user's login.
     HttpAuthorized(&'a HttpServerConfig, OauthAccess),
 }
 
-/// Which revisions of the protocol are tried.
+/// Which protocol revisions are tried.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ProtocolEra {
-    /// Finds out: the newest first, then the handshake of the older ones.
+    /// Tries the newest revision first, then the handshake of the older ones.
     #[default]
     Unknown,
     Handshake,
     Stateless,
 }
 
-/// On which terms one call is made.
 #[derive(Clone, Debug)]
 pub struct McpCallOptions {
-    /// How long it may take.
+    /// The deadline.
     pub limit: Duration,
     pub cancel: CancellationToken,
-    /// Where the server's words of progress go.
+    /// Receives the server's progress messages.
     pub progress: ProgressSender,
-    /// Where the call stands in a trace, if the server is to know.
+    /// Sent to the server, so that it can continue the trace.
     pub trace_context: Option<TraceContext>,
 }
 
@@ -105,7 +104,7 @@ impl McpCallOptions {
     }
 }
 
-/// A connection that is open. Dropped, it is closed, and a process of ours killed.
+/// An open connection. Dropping it closes it and kills its child process.
 pub struct McpConnection {
     running: RunningService<RoleClient, McpClient>,
     health: Arc<ConnectionHealth>,
@@ -113,11 +112,10 @@ pub struct McpConnection {
 }
 
 impl McpConnection {
-    /// Opens it.
     ///
     /// # Errors
     ///
-    /// When the server cannot be started or reached, does not answer in time, or answers nonsense.
+    /// The server cannot be started or reached, does not answer in time, or sends invalid answers.
     pub async fn open(
         server: &str,
         channel: McpChannel<'_>,
@@ -160,7 +158,7 @@ impl McpConnection {
         }
     }
 
-    /// The first transport over HTTP. Nothing newer than a handshake was ever spoken over it.
+    /// Connects over the first HTTP transport, which only has the handshake revisions.
     async fn connect_legacy_sse(
         config: &HttpServerConfig,
         access: Option<OauthAccess>,
@@ -195,13 +193,12 @@ impl McpConnection {
         Ok(Self { running, health, description })
     }
 
-    /// What the server says of itself.
     #[must_use]
     pub fn description(&self) -> &McpServerDescription {
         &self.description
     }
 
-    /// Which kind of revision is spoken.
+    /// The protocol era in use.
     #[must_use]
     pub fn era(&self) -> ProtocolEra {
         match self.description.protocol.as_str() >= ProtocolVersion::NO_INITIALIZE.as_str() {
@@ -210,40 +207,40 @@ impl McpConnection {
         }
     }
 
-    /// Why it is gone, if it is.
+    /// Why the connection was closed; `None` while it is open.
     #[must_use]
     pub fn gone_reason(&self) -> Option<String> {
         self.health.gone_token().is_cancelled().then(|| self.health.reason())
     }
 
-    /// Waits until it is gone: why.
+    /// Waits until the connection is closed and returns the reason.
     pub async fn wait_until_gone(&self) -> String {
         self.health.gone_token().cancelled().await;
         self.health.reason()
     }
 
-    /// Waits until everything of it is closed, a process of ours included.
+    /// Waits until all resources are released, including a child process.
     pub async fn wait_until_closed(&self) {
         self.health.closed_token().cancelled().await;
     }
 
-    /// What it wrote to standard error, and what of its messages was skipped; the newest last.
+    /// The server's standard error and the skipped messages, newest last.
     #[must_use]
     pub fn log_lines(&self) -> Vec<String> {
         self.health.log_lines()
     }
 
-    /// Messages of its own accord that were dropped because there were too many.
+    /// Notifications dropped for the rate limit.
     #[must_use]
     pub fn dropped_count(&self) -> u64 {
         self.health.dropped_count()
     }
 
-    /// Its tools.
+    /// Lists the tools.
     ///
     /// # Errors
     ///
-    /// When it does not answer, or with an error.
+    /// The server does not answer in time, or answers with an error.
     pub async fn list_tools(&self, limit: Duration) -> Result<Vec<McpToolDescription>, McpFailure> {
         if !self.description.has_tools {
             return Ok(Vec::new());
@@ -255,11 +252,11 @@ impl McpConnection {
         self.await_answer("tools/list", limit, listing).await
     }
 
-    /// What it lets one read.
+    /// Lists the resources.
     ///
     /// # Errors
     ///
-    /// When it does not answer, or with an error.
+    /// The server does not answer in time, or answers with an error.
     pub async fn list_resources(
         &self,
         limit: Duration,
@@ -274,11 +271,11 @@ impl McpConnection {
         self.await_answer("resources/list", limit, listing).await
     }
 
-    /// The prompts it has ready.
+    /// Lists the prompts.
     ///
     /// # Errors
     ///
-    /// When it does not answer, or with an error.
+    /// The server does not answer in time, or answers with an error.
     pub async fn list_prompts(
         &self,
         limit: Duration,
@@ -297,8 +294,8 @@ impl McpConnection {
     ///
     /// # Errors
     ///
-    /// When it does not answer in time, answers with an error, or the call is cancelled. A tool that
-    /// fails is not an error here.
+    /// The server does not answer in time or answers with an error, or the call is cancelled. A
+    /// tool that fails is not an error here.
     pub async fn call_tool(
         &self,
         tool: &str,
@@ -312,7 +309,7 @@ impl McpConnection {
     ///
     /// # Errors
     ///
-    /// When it does not answer in time, or with an error.
+    /// The server does not answer in time, or answers with an error.
     pub async fn read_resource(
         &self,
         uri: &str,
@@ -324,11 +321,11 @@ impl McpConnection {
         self.await_answer("resources/read", limit, reading).await
     }
 
-    /// What a prompt says, with these arguments.
+    /// Returns the messages of a prompt with these arguments.
     ///
     /// # Errors
     ///
-    /// When it does not answer in time, or with an error.
+    /// The server does not answer in time, or answers with an error.
     pub async fn get_prompt(
         &self,
         name: &str,
@@ -341,7 +338,7 @@ impl McpConnection {
         self.await_answer("prompts/get", limit, asking).await
     }
 
-    /// Whether it still answers at all.
+    /// Pings the server.
     pub async fn is_responsive(&self, limit: Duration) -> bool {
         let ping = ClientRequest::PingRequest(rmcp::model::PingRequest::default());
         let probe = async {
@@ -358,13 +355,13 @@ impl McpConnection {
         }
     }
 
-    /// Ends it, without waiting: calls under way fail with this reason.
+    /// Closes the connection without waiting. Pending calls fail with this reason.
     pub fn hang_up(&self, reason: &str) {
         self.health.mark_gone(reason);
         self.running.cancellation_token().cancel();
     }
 
-    /// Listens for changes of the lists, where the server has to be asked to tell.
+    /// Subscribes to list changes, if this server reports them only to a subscriber.
     pub fn follow_list_changes(&self) {
         let peer = self.running.peer().peer_info();
         let lists = peer.as_deref().map(|peer| &peer.capabilities);
@@ -382,7 +379,7 @@ impl McpConnection {
         }
     }
 
-    /// Closes it. A process of ours is asked to go, then made to.
+    /// Closes the connection. A child process is asked to exit, then killed.
     pub async fn close(mut self) {
         let _ = self.running.close_with_timeout(CLOSE_MAX).await;
     }
@@ -412,7 +409,7 @@ impl McpConnection {
         Ok(all)
     }
 
-    /// Waits for an answer until the limit is reached or the connection is gone.
+    /// Waits for a response, until the deadline or until the connection is closed.
     async fn await_answer<T>(
         &self,
         what: &str,
@@ -498,7 +495,7 @@ fn to_call_failure(error: &ServiceError, health: &ConnectionHealth) -> McpFailur
     }
 }
 
-/// What the server wants before it answers, if that is why it did not.
+/// The authentication challenge that caused the error, if there is one.
 fn find_auth_challenge(error: &(dyn std::error::Error + 'static)) -> Option<String> {
     let mut cause = Some(error);
     while let Some(now) = cause {
@@ -513,7 +510,7 @@ fn find_auth_challenge(error: &(dyn std::error::Error + 'static)) -> Option<Stri
     None
 }
 
-/// An error and what caused it, each once.
+/// The messages of an error and its sources, without duplicates.
 pub(crate) fn join_error_chain(error: &(dyn std::error::Error + 'static)) -> String {
     let mut words = error.to_string();
     let mut cause = error.source();

@@ -1,8 +1,8 @@
 //! The task that owns one server's connection.
 //!
-//! It connects, fetches the lists, and stays: a connection that breaks is made again after a pause,
-//! three times at most until it has held for a while. Everybody who needs the server while it is
-//! being connected gets the same answer.
+//! It connects, fetches the lists, and keeps the connection. After a loss it reconnects with a
+//! pause, three times at most until a connection has been stable. All callers that wait for the
+//! same attempt get the same result.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,9 +24,9 @@ use crate::elicitation_prompter::PrompterSlot;
 use crate::failure::McpFailure;
 use crate::transport::header_command::with_command_headers;
 
-/// How often a server that was lost is started again by itself.
+/// Limits automatic restarts after losses.
 const RESTARTS_MAX: u32 = 3;
-/// A connection that held this long is a good one.
+/// A connection that lasted this long resets the count of restarts.
 const STABLE_AFTER: Duration = Duration::from_secs(300);
 
 type ConnectionWaiter = oneshot::Sender<Result<Arc<McpConnection>, McpFailure>>;
@@ -35,18 +35,18 @@ pub(super) struct McpServerActor {
     config: Arc<McpServerConfig>,
     context: McpServerContext,
     commands: mpsc::Receiver<ServerActorCommand>,
-    /// For what the server says of its own accord.
+    /// Used for notifications of the server.
     command_sender: mpsc::WeakSender<ServerActorCommand>,
     snapshot: watch::Sender<McpServerSnapshot>,
     era: ProtocolEra,
     waiters: Vec<ConnectionWaiter>,
     restarts: u32,
-    /// Connect without being asked.
+    /// Connect before the first request.
     is_eager: bool,
 }
 
 enum DisconnectCause {
-    /// The connection is gone; why.
+    /// The connection was lost, with the reason.
     Lost(String),
     ReconnectRequested,
     Disabled,
@@ -157,7 +157,7 @@ impl McpServerActor {
         }
     }
 
-    /// Waits until a caller needs the server. `false` when every handle is gone.
+    /// Waits until a caller needs the server. Returns `false` when all handles are dropped.
     async fn wait_until_needed(&mut self) -> bool {
         loop {
             match self.commands.recv().await {
@@ -185,8 +185,8 @@ impl McpServerActor {
         }
     }
 
-    /// Connects and fetches the lists. Callers that ask meanwhile wait as well. `None` when it was
-    /// switched off meanwhile.
+    /// Connects and fetches the lists. Callers that arrive meanwhile share the result. Returns
+    /// `None` if the server was disabled meanwhile.
     async fn connect(&mut self) -> Result<Option<Arc<McpConnection>>, McpFailure> {
         let config = Arc::clone(&self.config);
         let context = self.context.clone();
@@ -198,7 +198,7 @@ impl McpServerActor {
         });
         let mut opening = Box::pin(async move {
             match open_connection(&config, &context, era, Arc::clone(&host)).await {
-                // Some older servers answer what they do not know as if they did.
+                // Some older servers answer unknown requests with a success.
                 Err(McpFailure::ProtocolViolation { .. }) if era == ProtocolEra::Unknown => {
                     open_connection(&config, &context, ProtocolEra::Handshake, host).await
                 }
@@ -247,7 +247,7 @@ impl McpServerActor {
         }
     }
 
-    /// Shows what is known now, and keeps it for the next session.
+    /// Publishes the lists, and stores them for the next session.
     fn apply_lists(&mut self, known: CachedServerLists, connection: Option<&Arc<McpConnection>>) {
         if let Some(cache) = &self.context.list_cache {
             cache.store(&self.config, &known);
@@ -289,7 +289,7 @@ impl McpServerActor {
         }
     }
 
-    /// After a loss: a pause and another try, or no more.
+    /// After a loss: pauses and reconnects, or gives up.
     async fn recover_from_loss(&mut self, reason: String) {
         self.restarts += 1;
         if self.restarts > RESTARTS_MAX
@@ -349,7 +349,7 @@ impl McpServerActor {
     }
 }
 
-/// The session's host, and an ear for changes.
+/// Forwards to the session's host, and refreshes the lists on changes.
 struct ActorHost {
     host: Arc<dyn McpHost>,
     prompter: PrompterSlot,
@@ -378,7 +378,7 @@ impl McpHost for ActorHost {
     }
 
     fn list_changed(&self, list: McpListKind) {
-        // A full queue holds a refresh already, or the server has other worries.
+        // If the queue is full it contains a refresh already, or the server is closing.
         if let Some(command_sender) = self.command_sender.upgrade() {
             let _ = command_sender.try_send(ServerActorCommand::RefreshLists);
         }
@@ -392,10 +392,10 @@ async fn open_connection(
     era: ProtocolEra,
     host: Arc<dyn McpHost>,
 ) -> Result<(McpConnection, CachedServerLists), McpFailure> {
-    // Closed only with the runtime.
+    // The semaphore is closed only with the runtime.
     let turn = context.start_slots.acquire().await;
     let mut opening = std::pin::pin!(open_in_turn(config, context, era, host));
-    // One that installs for minutes must not hold up all others.
+    // A server that is being installed takes minutes and must not hold up the others.
     tokio::select! {
         biased;
         opened = &mut opening => return opened,
@@ -424,7 +424,7 @@ async fn open_in_turn(
         McpServerTransport::Http(configured) => {
             http = with_command_headers(configured, &context.tool_context).await?;
             match &context.login_store {
-                // What is configured for this server goes before what a login gave.
+                // Credentials in the configuration take precedence over those of a login.
                 Some(store) if !http.is_authorized() => {
                     let loading =
                         windlass_tool::running_time::timeout(limit, store.load_access(&http.url))
@@ -446,7 +446,7 @@ async fn open_in_turn(
         }
     };
     let connection = McpConnection::open(name, channel, era, host, limit).await?;
-    // It runs by now, so it has nothing to install any more.
+    // The server runs by now, so the shorter limit without installation applies.
     let known = fetch_lists(&connection, context.timeouts.connect).await?;
     Ok((connection, known))
 }
@@ -456,10 +456,10 @@ async fn fetch_lists(
     limit: Duration,
 ) -> Result<CachedServerLists, McpFailure> {
     let mut tools = connection.list_tools(limit).await?;
-    // Servers list in any order; ours must not change between two sessions.
+    // Servers may list in any order. Ours must be stable, or it would invalidate the prompt cache.
     tools.sort_by(|one, other| one.name.cmp(&other.name));
     tools.dedup_by(|one, other| one.name == other.name);
-    // Prompts are a convenience; a server that cannot list them is still good.
+    // A server that cannot list prompts is still usable.
     let prompts = connection.list_prompts(limit).await.unwrap_or_default();
     let is_stateless = Some(connection.era() == ProtocolEra::Stateless);
     Ok(CachedServerLists {

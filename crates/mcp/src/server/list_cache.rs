@@ -1,8 +1,8 @@
-//! What is kept of a server between sessions: its lists and the revision it speaks, so that it need
-//! not be started before one of its tools is called.
+//! Caches a server's lists and its protocol revision between sessions, so that it need not be
+//! started before one of its tools is called.
 //!
-//! A memory is bound to how the server is configured; another command, another memory. What cannot
-//! be read or written is as good as not there.
+//! The key includes the server's configuration; a changed command invalidates the entry. An entry
+//! that cannot be read or written counts as missing.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use super::{McpServerConfig, McpServerTransport};
 use crate::connection::{McpPromptDescription, McpServerDescription, McpToolDescription};
 use crate::tool_names::fingerprint;
 
-/// Larger ones are not read.
+/// Larger files are ignored.
 const FILE_BYTES_MAX: u64 = 4 * 1024 * 1024;
 
 #[derive(Clone, Debug)]
@@ -21,7 +21,6 @@ pub struct ServerListCache {
     folder: PathBuf,
 }
 
-/// What is known of a server.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct CachedServerLists {
     pub(crate) tools: Vec<McpToolDescription>,
@@ -31,7 +30,7 @@ pub(crate) struct CachedServerLists {
 }
 
 impl ServerListCache {
-    /// One in this folder, which is made when first needed.
+    /// A cache in this folder, which is created when first needed.
     #[must_use]
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         Self { folder: folder.into() }
@@ -58,7 +57,7 @@ impl ServerListCache {
         }
     }
 
-    /// By what the server is, not by what it is called.
+    /// The name depends on the configuration, not on the server's name.
     fn cache_path(&self, config: &McpServerConfig) -> Option<PathBuf> {
         let key = match &config.transport {
             McpServerTransport::Process(process) => {

@@ -1,7 +1,7 @@
-//! One configured server: connected when needed, again when it was lost, never for ever.
+//! One configured server: connects on demand, and reconnects a limited number of times.
 //!
-//! [`McpServer`] is the handle, `actor` the one task that owns the connection, `list_cache` what is kept
-//! of a server between sessions. Which servers there are is decided elsewhere.
+//! [`McpServer`] is the handle, `actor` is the task that owns the connection, and `list_cache`
+//! keeps the lists between sessions. `servers` holds all servers.
 
 mod actor;
 mod list_cache;
@@ -29,29 +29,27 @@ use crate::transport::stdio::StdioServerConfig;
 pub use list_cache::ServerListCache;
 use package_runner::runs_package;
 
-/// Orders that may wait for one server.
+/// Capacity of a server's command queue.
 const COMMANDS_MAX: usize = 64;
 
-/// A server that is configured.
 #[derive(Clone, Debug)]
 pub struct McpServerConfig {
-    /// Its name in the configuration.
     pub name: String,
     pub transport: McpServerTransport,
-    /// Where it is configured, in a word: `user`, `project`, `local`, `dynamic`.
+    /// Where it is configured: `user`, `project`, `local` or `dynamic`.
     pub scope: String,
-    /// Its tools are wanted from the start.
+    /// Offer its tools from the start instead of by search.
     pub is_always_loaded: bool,
-    /// Not used until it is enabled.
+    /// Not used until the user enables it.
     pub is_disabled: bool,
-    /// How long one of its calls may take, where that is not as usual.
+    /// Overrides the usual limit of a call.
     pub call_limit: Option<Duration>,
-    /// What it starts, as it is written, checked before each start.
+    /// The configured command line, checked before each start.
     pub command_line: GuardedCommandLine,
 }
 
 impl McpServerConfig {
-    /// A server with nothing special about it.
+    /// A server with default options.
     #[must_use]
     pub fn new(name: impl Into<String>, transport: McpServerTransport) -> Self {
         Self {
@@ -67,7 +65,7 @@ impl McpServerConfig {
 }
 
 impl McpServerConfig {
-    /// Is it started by a program that installs it first?
+    /// Is it started by a package runner, which installs it first?
     #[must_use]
     pub fn installs_first(&self) -> bool {
         match &self.transport {
@@ -79,10 +77,9 @@ impl McpServerConfig {
     }
 }
 
-/// How a server is reached.
 #[derive(Clone)]
 pub enum McpServerTransport {
-    /// As a process of ours.
+    /// As a child process.
     Process(StdioServerConfig),
     Http(HttpServerConfig),
     InProcess(Arc<dyn InProcessServer>),
@@ -93,7 +90,7 @@ impl std::fmt::Debug for McpServerTransport {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Process(config) => config.fmt(f),
-            // Headers may hold secrets.
+            // The headers are left out because they may contain secrets.
             Self::Http(config) => f.debug_tuple("Http").field(&config.url).finish(),
             Self::InProcess(_) => f.write_str("Inside"),
             Self::Unavailable(reason) => f.debug_tuple("Unavailable").field(reason).finish(),
@@ -101,22 +98,21 @@ impl std::fmt::Debug for McpServerTransport {
     }
 }
 
-/// A server that lives in this process or behind a front end.
+/// A server that lives in this process or is reached through a front end.
 pub trait InProcessServer: Send + Sync {
-    /// Two channels: into the first goes what we say, out of the second comes what it says.
+    /// The channel that takes our messages, and the channel that delivers the server's.
     fn open_channels(&self) -> (mpsc::Sender<Value>, mpsc::Receiver<Value>);
 }
 
-/// How patient we are with servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct McpTimeouts {
     pub connect: Duration,
-    /// To connect where a package runner starts the server, which installs it first.
+    /// To connect when a package runner starts the server, which may install it first.
     pub install: Duration,
     pub call: Duration,
-    /// To show a sign of life after a call was given up.
+    /// To answer a ping after a call was cancelled.
     pub ping: Duration,
-    /// Before it is started again the first time; twice that before the second.
+    /// Before the first restart; doubled before each further one.
     pub restart_pause: Duration,
 }
 
@@ -133,7 +129,7 @@ impl Default for McpTimeouts {
 }
 
 impl McpTimeouts {
-    /// How long this server may take to connect.
+    /// The connection deadline of this server.
     pub(crate) fn connect_limit(&self, config: &McpServerConfig) -> Duration {
         match config.installs_first() {
             true => self.install.max(self.connect),
@@ -141,26 +137,23 @@ impl McpTimeouts {
         }
     }
 
-    /// When a server that is still being started is worth a word.
+    /// When to report that a server is still starting.
     fn slow_after(&self) -> Duration {
         SLOW_AFTER.min(self.connect / 3)
     }
 }
 
-/// What all servers of a session share.
 #[derive(Clone)]
 pub struct McpServerContext {
-    /// Where processes are started, and held by what.
+    /// The working directory and confinement of child processes.
     pub tool_context: Arc<ToolSessionContext>,
     pub timeouts: McpTimeouts,
     pub host: Arc<dyn McpHost>,
-    /// Who sits in front, if anybody does.
+    /// Shows questions to the user.
     pub prompter: PrompterSlot,
-    /// Where lists of tools are kept between sessions.
     pub list_cache: Option<ServerListCache>,
-    /// Where what logins gave is kept.
     pub login_store: Option<LoginStore>,
-    /// How many may be started at a time.
+    /// Limits how many servers start at the same time.
     pub(crate) start_slots: Arc<Semaphore>,
 }
 
@@ -185,7 +178,7 @@ impl McpServerContext {
     }
 }
 
-/// Servers started at a time, so that twenty of them do not take the machine from the session.
+/// Twenty servers starting at once would leave the session no processor time.
 const STARTING_MAX: usize = 4;
 
 impl std::fmt::Debug for McpServerContext {
@@ -196,13 +189,13 @@ impl std::fmt::Debug for McpServerContext {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum McpServerStatus {
-    /// Its tools are known from an earlier session; it is connected when one is called.
+    /// The tools are cached from an earlier session; it is connected when one is called.
     Idle,
     Pending,
     Connected,
-    /// It could not be had, or was lost too often.
+    /// It could not be started, or was lost too often.
     Failed,
-    /// The user has to log in first.
+    /// The user must log in first.
     NeedsLogin,
     Disabled,
 }
@@ -220,32 +213,29 @@ impl McpServerStatus {
     }
 }
 
-/// A server as it is now.
+/// The current state of a server.
 #[derive(Clone, Debug)]
 pub struct McpServerSnapshot {
     pub status: McpServerStatus,
-    /// Why, if something went wrong.
+    /// The reason of a failure.
     pub error: Option<String>,
-    /// Its tools, as far as they are known.
+    /// The known tools.
     pub tools: Arc<[McpToolDescription]>,
     pub prompts: Arc<[McpPromptDescription]>,
-    /// What it says of itself.
     pub description: Option<McpServerDescription>,
     connection: Option<Arc<McpConnection>>,
 }
 
-/// What the actor is asked to do.
 enum ServerActorCommand {
-    /// Connect if it is not, and say when it is there.
+    /// Connect if necessary, and reply when done.
     Connect(oneshot::Sender<Result<Arc<McpConnection>, McpFailure>>),
     Reconnect(oneshot::Sender<Result<Arc<McpConnection>, McpFailure>>),
-    /// Switch it on or off.
     SetEnabled(bool),
-    /// Its lists are others now.
+    /// The lists have changed.
     RefreshLists,
 }
 
-/// The handle of one server. Dropped, the server is ended.
+/// The handle of one server. Dropping it closes the server.
 #[derive(Debug)]
 pub struct McpServer {
     config: Arc<McpServerConfig>,
@@ -253,13 +243,12 @@ pub struct McpServer {
     snapshot: watch::Receiver<McpServerSnapshot>,
     timeouts: McpTimeouts,
     end: CancellationToken,
-    /// Each tool as it was when it was first seen, or last allowed in spite of a change.
+    /// The fingerprint of each tool when it was first offered, or last allowed after a change.
     first_seen_tools: Mutex<BTreeMap<String, String>>,
 }
 
 impl McpServer {
-    /// Sets its actor going on the current runtime. It connects at once, unless its tools are known
-    /// from an earlier session.
+    /// Spawns the actor on the current runtime. It connects at once, unless the tools are cached.
     #[must_use]
     pub fn start(config: McpServerConfig, context: &McpServerContext) -> Self {
         let config = Arc::new(config);
@@ -286,20 +275,20 @@ impl McpServer {
         self.snapshot.borrow().clone()
     }
 
-    /// Is a tool another than it was when this session first looked at it? A permission
-    /// for the one does not hold for the other.
+    /// Has the tool changed since this session first offered it? A permission for the old one must
+    /// not hold for the new one.
     pub(crate) fn has_tool_changed(&self, tool: &str) -> bool {
         let Some(now) = self.tool_fingerprint(tool) else { return false };
         let mut first = self.first_seen_tools.lock().unwrap_or_else(PoisonError::into_inner);
         *first.entry(tool.to_owned()).or_insert_with(|| now.clone()) != now
     }
 
-    /// The model may be offered this tool from now on.
+    /// Records the tool when it is offered to the model.
     pub(crate) fn record_tool(&self, tool: &str) {
         let _ = self.has_tool_changed(tool);
     }
 
-    /// A tool was allowed as it is now.
+    /// Records that the tool was allowed in its current form.
     pub(crate) fn accept_tool(&self, tool: &str) {
         if let Some(now) = self.tool_fingerprint(tool) {
             let mut first = self.first_seen_tools.lock().unwrap_or_else(PoisonError::into_inner);
@@ -307,57 +296,58 @@ impl McpServer {
         }
     }
 
-    /// What a tool says of itself, in short.
+    /// A fingerprint of the tool's description and schema.
     fn tool_fingerprint(&self, tool: &str) -> Option<String> {
         let snapshot = self.snapshot.borrow();
-        // What is only remembered from an earlier session is not held against anybody.
+        // Compare only lists of this session: a cached one may be outdated.
         snapshot.connection.as_ref()?;
         let facts = snapshot.tools.iter().find(|facts| facts.name == tool)?;
         Some(fingerprint(&serde_json::to_string(facts).ok()?))
     }
 
-    /// How long one call may take.
+    /// The deadline of one call.
     #[must_use]
     pub fn call_limit(&self) -> Duration {
         self.config.call_limit.unwrap_or(self.timeouts.call)
     }
 
-    /// The connection, made now if there is none.
+    /// Returns the connection, and connects if there is none.
     ///
     /// # Errors
     ///
-    /// When it cannot be had.
+    /// The server cannot be connected.
     pub async fn connect(&self) -> Result<Arc<McpConnection>, McpFailure> {
         self.request_connection(ServerActorCommand::Connect).await
     }
 
-    /// Connects anew, also what has failed or is switched off.
+    /// Connects again, even if the server has failed or is disabled.
     ///
     /// # Errors
     ///
-    /// When it cannot be had.
+    /// The server cannot be connected.
     pub async fn reconnect(&self) -> Result<(), McpFailure> {
         self.request_connection(ServerActorCommand::Reconnect).await.map(drop)
     }
 
-    /// Switches it on or off.
+    /// Enables or disables it.
     pub async fn set_enabled(&self, is_on: bool) {
         if self.commands.send(ServerActorCommand::SetEnabled(is_on)).await.is_err() {
             return;
         }
-        // So that the next caller sees it.
+        // So that the next caller sees the change at once.
         let mut snapshot = self.snapshot.clone();
         let seen = snapshot.wait_for(|now| (now.status != McpServerStatus::Disabled) == is_on);
         let _ = tokio::time::timeout(SET_ENABLED_MAX, seen).await;
     }
 
-    /// Waits until it is no longer being connected.
+    /// Waits until no connection attempt is in progress.
     pub async fn wait_until_settled(&self) {
         let mut snapshot = self.snapshot.clone();
         let _ = snapshot.wait_for(|now| now.status != McpServerStatus::Pending).await;
     }
 
-    /// Waits until it is connected, has failed, or needs so long that it is worth a word: those words.
+    /// Waits until it is connected or has failed. If that takes long, returns a message for the
+    /// user.
     pub(crate) async fn wait_until_slow(&self) -> Option<String> {
         let mut snapshot = self.snapshot.clone();
         let has_news =
@@ -367,7 +357,7 @@ impl McpServer {
         Some(format!("The MCP server `{}` is not ready: {why}", self.config.name))
     }
 
-    /// A call was given up. A server that then gives no sign of life is ended.
+    /// Called after a call was cancelled. Closes the server if it does not answer a ping.
     pub fn probe_after_cancel(&self, connection: &Arc<McpConnection>) {
         let connection = Arc::clone(connection);
         let limit = self.timeouts.ping;
@@ -378,7 +368,7 @@ impl McpServer {
         });
     }
 
-    /// Ends it; it does not come back.
+    /// Closes it for good.
     pub(crate) fn end(&self) {
         self.end.cancel();
     }
@@ -406,7 +396,7 @@ impl Drop for McpServer {
     }
 }
 
-/// The longest that a server is waited for without a word.
+/// Limit for waiting without a message to the user.
 const SLOW_AFTER: Duration = Duration::from_secs(10);
-/// How long a switch is waited for before a caller may see the old state.
+/// After this time a caller of `set_enabled` may still see the old state.
 const SET_ENABLED_MAX: Duration = Duration::from_secs(2);

@@ -1,13 +1,13 @@
-//! Tells servers that a package runner starts: the first start installs them, which takes minutes where
-//! a start takes seconds. Ended half way, the next start installs from the beginning.
+//! Recognizes servers started by a package runner. Their first start installs them and takes
+//! minutes; if it is interrupted, the next start installs from the beginning.
 
 use std::path::Path;
 
 use crate::transport::stdio::StdioServerConfig;
 
-/// Programs that fetch what they run.
+/// Programs that download what they run.
 const RUNNERS: &[&str] = &["npx", "pnpx", "bunx", "uvx", "pipx"];
-/// The same with a subcommand.
+/// Programs that do so with a subcommand.
 const RUNNER_COMMANDS: &[(&str, &[&str])] = &[
     ("npm", &["exec", "x"]),
     ("pnpm", &["dlx", "exec"]),
@@ -21,10 +21,10 @@ const RUNNER_COMMANDS: &[(&str, &[&str])] = &[
     ("cargo", &["run"]),
     ("go", &["run"]),
 ];
-/// Words of a command line that are looked at; behind them are arguments of the server.
+/// Only this many words are examined; what follows are arguments of the server.
 const WORDS_MAX: usize = 6;
 
-/// Does this command line, or the one it hands to a shell, name a package runner?
+/// Does this command line, or the one it passes to a shell, start a package runner?
 pub(super) fn runs_package(config: &StdioServerConfig) -> bool {
     let given = std::iter::once(&config.command).chain(&config.arguments);
     let words: Vec<&str> = given.flat_map(|word| word.split_whitespace()).take(WORDS_MAX).collect();

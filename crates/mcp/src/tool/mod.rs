@@ -1,8 +1,7 @@
-//! Remote tools as ours.
+//! Remote tools behind our `Tool` trait.
 //!
-//! A tool of a server obeys the same trait as the built-in ones, so nothing above has to know. What
-//! a server says of its tools is a claim: it decides how calls are scheduled, never whether they may
-//! run.
+//! Callers do not distinguish them from built-in tools. A server's hints about its tools are
+//! claims: they affect how calls are scheduled, never whether they may run.
 
 mod outcome;
 mod remote_tool;

@@ -1,5 +1,5 @@
-//! What a server gave, as an outcome a model can be shown: text, pictures that fit, and files for
-//! what is too long or of no use in a conversation.
+//! Converts a server's result to a tool outcome: text, images that fit, and files for content that
+//! is too long or not usable in a conversation.
 
 use windlass_tool::{ImageFit, ImageLimits, ToolSessionContext, fit_image};
 use windlass_vocabulary::{Json, MediaContent, ToolOutcome, ToolResultPart};
@@ -7,24 +7,24 @@ use windlass_vocabulary::{Json, MediaContent, ToolOutcome, ToolResultPart};
 use crate::connection::{McpCallReply, McpContent};
 use crate::spill::{next_spill_path, spill_to_file, write_spill_file};
 
-/// How much of a result is shown.
+/// Limits on what is shown of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct McpResultCaps {
     pub(crate) text_bytes: usize,
 }
 
 impl McpResultCaps {
-    /// A token is about four bytes.
+    /// Assumes four bytes per token.
     pub(crate) fn from_tokens(tokens: usize) -> Self {
         Self { text_bytes: tokens.saturating_mul(4) }
     }
 }
 
-/// Pictures shown of one result.
+/// Limits the images of one result.
 const PICTURES_MAX: usize = 10;
 
-/// Makes an outcome of it. Takes the processor and the disk for a while, so not for a thread that
-/// others wait on.
+/// Builds the outcome. Uses the processor and the disk for some time, so do not call it on an async
+/// thread.
 pub(super) fn build_outcome(
     reply: McpCallReply,
     tool_context: &ToolSessionContext,
@@ -89,7 +89,7 @@ impl McpContent {
     }
 }
 
-/// A picture that fits, or where it is now.
+/// The image if it fits, or else the path it was written to.
 fn render_media(
     media: MediaContent,
     tool_context: &ToolSessionContext,

@@ -19,7 +19,7 @@ use crate::server::McpServer;
 pub(crate) struct RemoteTool {
     spec: ToolSpec,
     server: Arc<McpServer>,
-    /// The server's name for it; `None` while the server has not said what it has.
+    /// The name the server uses; `None` while the server's list is not known.
     remote_name: Option<String>,
     concurrency: Concurrency,
     class: EffectClass,
@@ -27,7 +27,7 @@ pub(crate) struct RemoteTool {
 }
 
 impl RemoteTool {
-    /// One that the server has told of.
+    /// A tool from the server's list.
     pub(crate) fn from_description(
         name: &str,
         description: &McpToolDescription,
@@ -43,13 +43,13 @@ impl RemoteTool {
             name: ToolName::from(name),
             description: tool_schema::truncate_description(&description.description).into(),
             input_schema: Json::from_checked(&tool_schema::normalize_schema(&description.schema)),
-            // Cut and spilled here; pictures have a limit of their own.
+            // Text is cut and spilled here; images have limits of their own.
             result_bytes_max: caps.text_bytes.saturating_mul(2).max(8 * 1024 * 1024),
         };
         Self { spec, server, remote_name: Some(description.name.clone()), concurrency, class, caps }
     }
 
-    /// One that the server may have; that is seen when it is there.
+    /// A tool the server may have; checked once it is connected.
     pub(crate) fn from_name(name: &str, server: Arc<McpServer>, caps: McpResultCaps) -> Self {
         let spec = ToolSpec {
             name: ToolName::from(name),
@@ -67,7 +67,7 @@ impl RemoteTool {
         }
     }
 
-    /// How much of a model's window it takes, in bytes.
+    /// Its size in the model's prompt, in bytes.
     pub(crate) fn prompt_bytes(&self) -> usize {
         let ToolSpec { name, description, input_schema, .. } = &self.spec;
         name.as_str().len() + description.len() + input_schema.as_str().len()
@@ -93,7 +93,7 @@ impl RemoteTool {
             Some(real) => real.clone(),
             None => self.resolve_remote_name()?,
         };
-        // It may run, so it was allowed as it is.
+        // The call was permitted, so the tool is accepted in its current form.
         self.server.accept_tool(&real);
         let called = connection.call_tool(&real, arguments, &terms).await;
         if matches!(called, Err(McpFailure::Cancelled | McpFailure::TimedOut { .. })) {
@@ -102,7 +102,7 @@ impl RemoteTool {
         called
     }
 
-    /// It is not what it was when the session began.
+    /// A warning if the tool has changed since the session began.
     fn change_warning(&self) -> Option<Arc<String>> {
         let real = self.remote_name.as_ref().filter(|real| self.server.has_tool_changed(real))?;
         let server = &self.server.config().name;
@@ -113,7 +113,7 @@ impl RemoteTool {
         Some(Arc::new(words))
     }
 
-    /// The server's name for a tool that was called before it was there.
+    /// The server's name of a tool that was called before the list was known.
     fn resolve_remote_name(&self) -> Result<String, McpFailure> {
         let server = &self.server.config().name;
         let tools = self.server.snapshot().tools;
@@ -173,7 +173,7 @@ impl Tool for RemoteTool {
     }
 }
 
-/// A failure in words for the model.
+/// A failure as a message for the model.
 pub(super) fn describe_failure(server: &McpServer, failure: &McpFailure) -> String {
     let name = &server.config().name;
     match failure {

@@ -1,4 +1,4 @@
-//! Two tools for what servers let one read: a list of it, and one piece.
+//! Two tools for resources: list them, and read one.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -17,10 +17,9 @@ use crate::server::{McpServer, McpServerStatus};
 use crate::servers::McpServerSet;
 
 const LIST_LIMIT: Duration = Duration::from_secs(30);
-/// Pieces listed of one server.
+/// Limits the resources listed of one server.
 const LISTED_MAX: usize = 200;
 
-/// Lists what can be read.
 pub(crate) struct ListMcpResources {
     spec: ToolSpec,
     set: Weak<McpServerSet>,
@@ -47,7 +46,7 @@ impl ListMcpResources {
         for server in set.servers() {
             let name = &server.config().name;
             let is_wanted = wanted.as_ref().is_none_or(|wanted| wanted == name);
-            // A server is not started only to list what it has, unless it is requested by name.
+            // Do not start a server only to list its resources, unless it is requested by name.
             if !is_wanted
                 || wanted.is_none() && server.snapshot().status != McpServerStatus::Connected
             {
@@ -128,7 +127,7 @@ impl Tool for ReadMcpResource {
 
     fn inspect(&self, input: &Json) -> ToolInspection {
         match (text_field(input, "server"), text_field(input, "uri")) {
-            // Another program decides what reading does.
+            // Another program decides what reading does, so it is not treated as harmless.
             (Some(_), Some(_)) => {
                 ToolInspection { class: EffectClass::Idempotent, ..ToolInspection::SHARED_READ }
             }

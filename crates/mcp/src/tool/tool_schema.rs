@@ -1,15 +1,16 @@
-//! A server's schema in a shape every provider takes: an object at the root, not without bounds.
+//! Normalizes a server's schema to what every provider accepts: an object at the root, of limited
+//! size.
 //!
-//! References are left as they are and never followed anywhere.
+//! References are kept as they are and never resolved.
 
 use serde_json::{Map, Value, json};
 
-/// A longer schema is not shown to a model.
+/// A longer schema is not shown to the model.
 const SCHEMA_BYTES_MAX: usize = 48 * 1024;
-/// So is the rest of a longer description.
+/// A longer description is truncated.
 const DESCRIPTION_BYTES_MAX: usize = 2 * 1024;
 
-/// The schema as a model is shown it.
+/// The schema for the model.
 pub(super) fn normalize_schema(schema: &Value) -> String {
     let mut fields: Map<String, Value> = schema.as_object().cloned().unwrap_or_default();
     fields.remove("$schema");
@@ -28,7 +29,7 @@ pub(super) fn normalize_schema(schema: &Value) -> String {
     }
 }
 
-/// The description as a model is shown it.
+/// The description for the model.
 pub(super) fn truncate_description(description: &str) -> String {
     let end = description.floor_char_boundary(DESCRIPTION_BYTES_MAX);
     match description.get(..end) {

@@ -1,9 +1,9 @@
-//! The other way round: our tools for other clients.
+//! Serves our tools to other MCP clients.
 //!
-//! A [`ToolServerBackend`] says which tools there are and does one call; here it is spoken for over two streams,
-//! in every revision the official library knows. What may run is the bench's affair. Calls at a time,
-//! what one may take and what it may say are bounded here, and a call whose client gives it up is
-//! cancelled.
+//! A [`ToolServerBackend`] lists the tools and runs calls; this module speaks the protocol over two
+//! streams, in every revision the official library supports. The backend decides what may run. The
+//! number of calls, their duration and the size of results are limited here, and a call is
+//! cancelled when the client cancels it.
 
 mod stream_transport;
 
@@ -30,42 +30,41 @@ use crate::connection::clean_excerpt;
 use crate::failure::McpFailure;
 use crate::spill::spill_to_file;
 
-/// Calls that may be under way or wait their turn.
+/// Limits running and waiting calls together.
 const CALLS_MAX: usize = 32;
-/// How long one call may take.
+/// Limit of one call.
 const CALL_MAX: Duration = Duration::from_secs(1_800);
-/// Text of one result that is sent; the rest is a file.
+/// Text sent of one result; the rest is written to a file.
 const TEXT_BYTES_MAX: usize = 100_000;
-/// Words of progress that may wait.
+/// Capacity of a call's queue of progress messages.
 const PROGRESS_MAX: usize = 4;
 
 #[derive(Clone, Debug)]
 pub struct ServedTool {
-    /// What a client is told of it.
+    /// The description sent to the client.
     pub spec: ToolSpec,
     pub is_read_only: bool,
 }
 
 pub type ServedCallFuture = Pin<Box<dyn Future<Output = ToolOutcome> + Send>>;
 
-/// Our tools, ready for others.
 pub trait ToolServerBackend: Send + Sync + 'static {
-    /// Which there are, in an order that stays.
+    /// The tools, in a stable order.
     fn tools(&self) -> Vec<ServedTool>;
 
-    /// Does one call, or says why not. Ends soon after it is cancelled.
+    /// Runs a call, or returns why not. Returns soon after cancellation.
     fn call(&self, name: &str, input: Json, context: ToolCallContext) -> ServedCallFuture;
 
-    /// Where long results are kept.
+    /// Has the directory for long results.
     fn tool_context(&self) -> Arc<ToolSessionContext>;
 }
 
-/// Serves until the client closes its end, or says nonsense for too long. Then every call that is
-/// left is cancelled.
+/// Serves until the client closes the stream or sends too much invalid input. Then all remaining
+/// calls are cancelled.
 ///
 /// # Errors
 ///
-/// When the client does not begin as the protocol says.
+/// The client does not follow the handshake.
 pub async fn serve(
     bench: Arc<dyn ToolServerBackend>,
     input: impl AsyncRead + Send + Unpin + 'static,
@@ -79,7 +78,7 @@ pub async fn serve(
     let streams = stream_transport::ServerStreamTransport::new(input, output);
     let running = match serve_server(counter, streams).await {
         Ok(running) => running,
-        // A client that goes before it has said anything wanted nothing.
+        // A client that disconnects before the handshake is not an error.
         Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
         Err(error) => {
             return Err(McpFailure::ProtocolViolation {
@@ -130,11 +129,11 @@ impl ToolServer {
     }
 }
 
-/// Words of progress, to a client that wants them.
+/// Sends progress, if the client asked for it.
 async fn send_progress(context: &RequestContext<RoleServer>, words: String) {
     static STEPS: AtomicU64 = AtomicU64::new(1);
     let Some(token) = context.meta.get_progress_token() else { return };
-    // Must grow with each; how much there is to do is not known.
+    // The protocol requires an increasing number; the total is unknown.
     let step = STEPS.fetch_add(1, Ordering::Relaxed);
     #[expect(clippy::cast_precision_loss, reason = "nobody counts that far")]
     let notification = ProgressNotificationParam::new(token, step as f64).with_message(words);

@@ -1,5 +1,5 @@
-//! Messages over two streams, from the server's side: one JSON document per line, each up to a cap.
-//! What is none is answered with an error; too much of it ends the conversation.
+//! The server's side of a stream transport: one JSON document per line, of limited length. Invalid
+//! input is answered with an error; too much of it closes the connection.
 
 use rmcp::service::{RoleServer, RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
@@ -12,7 +12,7 @@ use crate::connection::BAD_MAX;
 use crate::transport::capped_lines::{CappedLine, CappedLines, send_line, write_lines};
 use crate::transport::{MESSAGE_BYTES_MAX, PeerDisconnect};
 
-/// Messages that may wait to be written.
+/// Capacity of the output queue.
 const OUTGOING_MAX: usize = 64;
 
 /// Two streams with a client at the other end.
@@ -31,7 +31,7 @@ impl<R: AsyncRead + Send + Unpin> ServerStreamTransport<R> {
         Self { lines, outgoing: Some(outgoing), writing, bad_messages: 0 }
     }
 
-    /// What a line says, or how it is answered.
+    /// The message of a line, or the error response to it.
     fn parse_line(line: CappedLine) -> Result<Option<RxJsonRpcMessage<RoleServer>>, Value> {
         let bytes = match line {
             CappedLine::Whole(bytes) if bytes.iter().all(u8::is_ascii_whitespace) => {

@@ -1,7 +1,7 @@
-//! One message over HTTP and its answer, with a cap on what an answer may hold.
+//! Sends one message over HTTP, with a limit on the size of the answer.
 //!
-//! The official library bounds each event of a stream, but takes a plain JSON answer whole, however
-//! long it is. So messages are sent here; everything else goes on to the library.
+//! The official library limits each event of a stream, but reads a plain JSON answer whole,
+//! whatever its size. So messages are sent here; everything else is left to the library.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ use crate::connection::clean_excerpt;
 
 type HttpTransportError = StreamableHttpError<reqwest::Error>;
 
-/// A client that takes no answer over the cap.
+/// A client that rejects answers over the limit.
 #[derive(Clone)]
 pub(crate) struct CappedHttpClient(pub(super) reqwest::Client);
 
@@ -168,7 +168,7 @@ async fn read_response(
     };
     match serde_json::from_slice(&body) {
         Ok(parsed) => Ok(Posted::Json(parsed, session)),
-        // No caller waits for an answer to it.
+        // A notification: no caller waits for an answer.
         Err(_) if !awaits => Ok(Posted::Accepted),
         Err(error) => {
             let start = String::from_utf8_lossy(body.get(..256).unwrap_or(&body)).into_owned();
@@ -179,7 +179,7 @@ async fn read_response(
     }
 }
 
-/// The place in a trace that a call carries: gateways on the way look for it in a header.
+/// The trace context of a call. Gateways look for it in a header.
 fn find_traceparent(message: &ClientJsonRpcMessage) -> Option<&str> {
     let JsonRpcMessage::Request(request) = message else { return None };
     let ClientRequest::CallToolRequest(call) = &request.request else { return None };
@@ -188,7 +188,7 @@ fn find_traceparent(message: &ClientJsonRpcMessage) -> Option<&str> {
 
 const TRACEPARENT_HEADER: &str = "traceparent";
 
-/// It wants to know who we are, or more than we may.
+/// The server requires a login, or more scopes.
 fn check_auth_challenge(status: StatusCode, headers: &HeaderMap) -> Result<(), HttpTransportError> {
     let challenge = headers.get(WWW_AUTHENTICATE).map(|value| value.to_str());
     let challenge = match challenge {
@@ -215,7 +215,7 @@ fn check_auth_challenge(status: StatusCode, headers: &HeaderMap) -> Result<(), H
     }
 }
 
-/// An answer that is none. It may hold an error of the protocol, which says more.
+/// Reads an error response. Its body may hold a JSON-RPC error, which is more specific.
 async fn read_error_response(
     response: Response,
     message: &ClientJsonRpcMessage,
@@ -233,7 +233,7 @@ async fn read_error_response(
     let is_login = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
     let start = String::from_utf8_lossy(body.get(..400).unwrap_or(&body)).into_owned();
     let words = format!("HTTP {status}: {}", clean_excerpt(&start, 400));
-    // A proxy in front of an older server may refuse what it does not know, with any id.
+    // A proxy in front of an older server may answer an unknown request with a wrong id.
     if let JsonRpcMessage::Request(request) = message
         && matches!(request.request, ClientRequest::DiscoverRequest(_))
         && !is_in_session
@@ -252,7 +252,7 @@ async fn read_error_response(
     }
 }
 
-/// The whole body, or `None` when it is over the cap; then the rest is not read.
+/// The whole body, or `None` if it exceeds the limit; the rest is then not read.
 async fn read_body(mut response: Response) -> Result<Option<Vec<u8>>, HttpTransportError> {
     let mut body = Vec::new();
     while let Some(chunk) = response.chunk().await? {
@@ -264,7 +264,7 @@ async fn read_body(mut response: Response) -> Result<Option<Vec<u8>>, HttpTransp
     Ok(Some(body))
 }
 
-/// The caller waiting for it learns that it was too long.
+/// The waiting caller gets an error that the answer was too long.
 fn too_long_response(message: &ClientJsonRpcMessage, session: Option<String>) -> Posted {
     let JsonRpcMessage::Request(request) = message else { return Posted::Accepted };
     let megabytes = MESSAGE_BYTES_MAX / (1024 * 1024);
@@ -273,7 +273,7 @@ fn too_long_response(message: &ClientJsonRpcMessage, session: Option<String>) ->
     Posted::Json(ServerJsonRpcMessage::error(error, Some(request.id.clone())), session)
 }
 
-/// The events of a stream, each up to a cap.
+/// The events of a stream, each up to the limit.
 pub(super) fn stream_events(
     response: Response,
     bytes_max: usize,
@@ -291,7 +291,7 @@ pub(super) fn stream_events(
     SseStream::from_bytes_stream(chunks).boxed()
 }
 
-/// How long the event that is being read is by now. An empty line ends it.
+/// The size of the current event. An empty line ends it.
 struct EventSizeMeter {
     bytes_max: usize,
     event: usize,
@@ -320,5 +320,5 @@ const SESSION_HEADER: &str = "Mcp-Session-Id";
 const JSON_TYPE: &str = "application/json";
 pub(super) const EVENT_STREAM_TYPE: &str = "text/event-stream";
 const ACCEPT_TYPES: &str = "text/event-stream, application/json";
-/// Headers that are ours to set.
+/// Headers that the configuration cannot override.
 const RESERVED_HEADERS: &[&str] = &["accept", SESSION_HEADER, "last-event-id"];

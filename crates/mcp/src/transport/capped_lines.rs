@@ -1,6 +1,6 @@
-//! Lines of a stream, each up to a cap. Of a longer one only the request it answers is kept.
+//! Reads lines of limited length. Of a longer line only the request id is kept.
 //!
-//! Reading may be given up at any point and taken up again; nothing is lost in between.
+//! Reading is cancel-safe.
 
 use serde::Serialize;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
@@ -8,7 +8,7 @@ use tokio::sync::mpsc;
 
 use super::PeerDisconnect;
 
-/// Puts a message into the queue of what is written.
+/// Queues a message for writing.
 pub(crate) async fn send_line(
     outgoing: Option<mpsc::Sender<Vec<u8>>>,
     message: impl Serialize,
@@ -18,23 +18,23 @@ pub(crate) async fn send_line(
     outgoing.ok_or(PeerDisconnect)?.send(line).await.map_err(|_| PeerDisconnect)
 }
 
-/// One line, without its end.
+/// A line without its line ending.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum CappedLine {
     Whole(Vec<u8>),
-    /// It was too long; the value of `id` at its top level, if there was one.
+    /// A line over the limit, with the value of its top-level `id` if there was one.
     TooLong(Option<String>),
 }
 
-/// Cuts a stream into lines.
+/// Splits a stream into lines.
 pub(crate) struct CappedLines<R> {
     stream: R,
     chunk: Box<[u8]>,
-    /// What of the chunk has not been looked at.
+    /// The part of the chunk that is not scanned yet.
     unread: std::ops::Range<usize>,
     line: Vec<u8>,
     bytes_max: usize,
-    /// The line has become too long; only looked through.
+    /// Set while the line is over the limit: it is only scanned for its id.
     scan: Option<IdScanner>,
 }
 
@@ -44,7 +44,8 @@ impl<R: AsyncRead + Unpin> CappedLines<R> {
         Self { stream, chunk, unread: 0..0, line: Vec::new(), bytes_max, scan: None }
     }
 
-    /// The next line; `None` at the end of the stream. What lacks an end of line there is dropped.
+    /// The next line; `None` at the end of the stream. A last line without a line ending is
+    /// dropped.
     pub(crate) async fn next_line(&mut self) -> Option<CappedLine> {
         loop {
             while let Some(bytes) =
@@ -85,7 +86,7 @@ impl<R: AsyncRead + Unpin> CappedLines<R> {
     }
 }
 
-/// Writes lines until there are no more, or the reader is gone.
+/// Writes lines until the queue is closed, or the reader closes the pipe.
 pub(crate) async fn write_lines(
     mut output: impl AsyncWrite + Unpin,
     mut lines: mpsc::Receiver<Vec<u8>>,
@@ -97,19 +98,19 @@ pub(crate) async fn write_lines(
     }
 }
 
-/// Looks through an object for the value of `id` at its top level, in constant memory.
+/// Finds the top-level `id` of an object in constant memory.
 #[derive(Default)]
 struct IdScanner {
     depth: u32,
     in_text: bool,
     is_escaped: bool,
-    /// The text or number read last at the top level, if it is short.
+    /// The last top-level string or number, if it is short.
     token: Vec<u8>,
     is_key: bool,
     id: Option<Vec<u8>>,
 }
 
-/// No `id` is longer.
+/// Limit on the length of an `id`.
 const TOKEN_MAX: usize = 64;
 
 impl IdScanner {
@@ -118,7 +119,7 @@ impl IdScanner {
         while let Some((byte, after)) = rest.split_first() {
             self.scan_byte(*byte);
             rest = after;
-            // Most of a long message is one long text, which is passed over quickly.
+            // A long message is mostly one long string, so skip it fast.
             if self.in_text && !self.is_escaped && self.depth != 1 {
                 let end = memchr::memchr2(b'"', b'\\', rest).unwrap_or(rest.len());
                 rest = rest.get(end..).unwrap_or_default();
@@ -167,7 +168,7 @@ impl IdScanner {
         }
     }
 
-    /// A value at the top level has ended.
+    /// A top-level value has ended.
     fn end_value(&mut self) {
         if self.depth == 1 {
             let token = std::mem::take(&mut self.token);

@@ -1,5 +1,5 @@
-//! A program of the user's that says which headers go with requests to a server: one JSON object, anew
-//! for every connection. It runs as the user's own programs do, with a deadline and a cap.
+//! Runs the user's command that prints request headers as one JSON object, once per connection. It
+//! is not confined, like other commands of the user, but has a deadline and an output limit.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -13,12 +13,11 @@ use super::stdio;
 use crate::connection::clean_excerpt;
 use crate::failure::McpFailure;
 
-/// How long it may take.
 const LIMIT: Duration = Duration::from_secs(10);
-/// What is taken of what it writes.
+/// Limit on the command's output.
 const OUTPUT_MAX: usize = 64 * 1024;
 
-/// The order with the headers that its program says; they go before those that are written.
+/// Adds the headers of the command; they override those in the configuration.
 pub(crate) async fn with_command_headers(
     config: &HttpServerConfig,
     tool_context: &ToolSessionContext,
@@ -27,7 +26,7 @@ pub(crate) async fn with_command_headers(
     let failed =
         |why: String| McpFailure::Unreachable { reason: format!("its headersHelper {why}") };
     let cancel = CancellationToken::new();
-    // Given up with the connection, it ends with everything it started.
+    // If the connection is abandoned, this ends the command and its children.
     let _end = cancel.clone().drop_guard();
     let errand = OneShotCommand {
         held_by: None,

@@ -1,7 +1,6 @@
-//! Messages over HTTP: each its own request, answers as JSON or as a stream of events.
+//! Streamable HTTP: each message is a request of its own, the answer is JSON or an event stream.
 //!
-//! Redirects are followed within an origin only, so that our headers reach no other
-//! server.
+//! Redirects are followed only within an origin, so that our headers reach no other server.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -22,24 +21,24 @@ use crate::login::OauthAccess;
 const CONNECT_MAX: Duration = Duration::from_secs(10);
 const HOPS_MAX: usize = 5;
 
-/// A server to be reached.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HttpServerConfig {
     pub url: String,
-    /// It speaks as servers did at first: one stream of events, and another address for messages.
+    /// The server uses the first HTTP transport: one event stream, and a separate address for
+    /// messages.
     pub is_legacy_sse: bool,
-    /// What goes with every request.
+    /// Sent with every request.
     pub headers: Vec<(String, String)>,
-    /// A program of the user's that says more headers, for every connection.
+    /// A command of the user that prints more headers, run for every connection.
     pub headers_command: Option<String>,
-    /// An id for logins that was given to the user beforehand.
+    /// An OAuth client id that was registered beforehand.
     pub client_id: Option<String>,
-    /// The port to which a login comes back.
+    /// The port of the redirect URL of a login.
     pub callback_port: Option<u16>,
 }
 
 impl HttpServerConfig {
-    /// The user wrote down how we prove who we are.
+    /// The configuration contains credentials.
     pub(crate) fn is_authorized(&self) -> bool {
         self.headers_command.is_some()
             || self.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"))
@@ -53,7 +52,7 @@ pub(crate) fn build_transport(
     Ok(StreamableHttpClientTransport::with_client(build_client(&config.url)?, transport_config))
 }
 
-/// The transport to it, with the user's login.
+/// A transport with the user's login.
 pub(crate) fn build_authorized_transport(
     config: &HttpServerConfig,
     access: OauthAccess,
@@ -72,7 +71,7 @@ fn build_transport_config(
         .reinit_on_expired_session(true))
 }
 
-/// What goes with every request to it, checked.
+/// The configured headers, validated.
 pub(super) fn parse_headers(
     config: &HttpServerConfig,
 ) -> Result<HashMap<HeaderName, HeaderValue>, McpFailure> {
@@ -105,7 +104,7 @@ pub(super) fn build_client(url: &str) -> Result<CappedHttpClient, McpFailure> {
         reqwest::Client::builder().pool_max_idle_per_host(0).referer(false).redirect(policy);
     let mut builder = with_trusted_certificates(with_connect_limit(builder, CONNECT_MAX));
     if reqwest::Url::parse(url).is_ok_and(|url| is_loopback(&url)) {
-        // A proxy meant for the world would not find this machine, or the wrong one.
+        // A configured proxy could not reach this machine, or would reach its own loopback.
         builder = builder.no_proxy();
     }
     let built = builder.build();

@@ -1,4 +1,4 @@
-//! Messages handed over inside this process as JSON, for servers that live in a client of ours.
+//! Passes messages as JSON inside this process, for servers that live in an SDK client.
 
 use std::sync::Arc;
 
@@ -10,7 +10,6 @@ use tokio::sync::mpsc;
 use super::{IncomingMessage, PeerDisconnect, parse_message};
 use crate::connection::ConnectionHealth;
 
-/// Two ends of two channels.
 pub(crate) struct InProcessTransport {
     pub(crate) outgoing: mpsc::Sender<Value>,
     pub(crate) incoming: mpsc::Receiver<Value>,

@@ -1,8 +1,8 @@
-//! Messages over the HTTP of the first revision: what the server says comes over one stream of events
-//! that stays open, what we say goes to an address it names in the first of them.
+//! The HTTP+SSE transport of the first revision: the server sends over one open event stream, and
+//! the client posts to an address that the first event names.
 //!
-//! Only for servers whose entry says so; the others speak [`super::http`]. There is no taking up
-//! where a stream was cut: what was under way is lost, and the server is connected to anew.
+//! Used only for servers whose entry says so; the others use [`super::http`]. A broken stream
+//! cannot be resumed: pending calls are lost and the server is reconnected.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,30 +23,29 @@ use crate::connection::{ConnectionHealth, clean_excerpt};
 use crate::failure::McpFailure;
 use crate::login::OauthAccess;
 
-/// How long the server may take to take a message; its answer comes later and elsewhere.
+/// Limit for accepting a message; its answer comes later over the stream.
 const POST_MAX: Duration = Duration::from_secs(60);
-/// Events that may come before the server says where messages go.
+/// Limit on events before the one that names the address.
 const PREFACE_MAX: usize = 16;
 
-/// A server that is listened to.
 pub(crate) struct LegacySseTransport {
     endpoint: LegacySseEndpoint,
     events: BoxStream<'static, Result<Sse, Error>>,
     health: Arc<ConnectionHealth>,
 }
 
-/// Where messages go, and what goes with them.
+/// The address for messages, and the headers sent there.
 #[derive(Clone)]
 struct LegacySseEndpoint {
     client: Client,
     headers: HeaderMap,
     access: Option<Arc<AuthorizationManager>>,
-    /// Until the server has named another, the address of its events.
+    /// The address of the event stream until the server names another one.
     url: Url,
 }
 
 impl LegacySseTransport {
-    /// Begins to listen, and waits until the server has said where messages go.
+    /// Opens the event stream, and waits until the server has named the address for messages.
     pub(crate) async fn open(
         config: &HttpServerConfig,
         access: Option<OauthAccess>,
@@ -75,7 +74,8 @@ impl LegacySseTransport {
     }
 }
 
-/// The address for messages. It must be where the events come from: they carry our secrets.
+/// The address for messages. It must have the origin of the event stream, because our credentials
+/// are sent to it.
 fn resolve_endpoint(from: &Url, announced: &str) -> Result<Url, McpFailure> {
     let wrong = |why: String| McpFailure::ProtocolViolation {
         reason: format!("its address for messages {why}"),
@@ -107,7 +107,7 @@ impl LegacySseEndpoint {
         self,
         message: TxJsonRpcMessage<RoleClient>,
     ) -> Result<(), MessageSendError> {
-        // The answer comes over the stream; the body of this reply means nothing.
+        // The answer arrives over the stream; the body of this response is ignored.
         let request = self.client.post(self.url.clone()).timeout(POST_MAX).json(&message);
         self.send_request(request).await.map(drop)
     }
@@ -154,7 +154,7 @@ impl Transport<RoleClient> for LegacySseTransport {
                     return None;
                 }
             };
-            // Whatever else it calls its events is not for us.
+            // Other event types are not part of the protocol.
             if event.event.as_deref().is_some_and(|name| name != "message") {
                 continue;
             }
@@ -173,13 +173,12 @@ impl Transport<RoleClient> for LegacySseTransport {
     }
 }
 
-/// Why a message did not arrive.
 #[derive(Debug)]
 pub(crate) enum MessageSendError {
     Failed(reqwest::Error),
-    /// It does not want it.
+    /// The server rejects the message.
     Refused(StatusCode),
-    /// It wants to know who we are first.
+    /// The server requires a login.
     Challenged(AuthRequiredError),
 }
 

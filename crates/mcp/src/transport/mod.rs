@@ -1,8 +1,7 @@
-//! How messages get to a server and back: over its standard streams, over HTTP, or handed over
-//! inside this process.
+//! Transports: standard streams, HTTP, or channels inside this process.
 //!
-//! A transport carries messages and knows when the other side is gone. What they mean, and how long
-//! an answer may take, is decided above.
+//! A transport carries messages and detects that the other side is closed. The connection
+//! interprets messages and sets deadlines.
 
 mod capped_http;
 pub(crate) mod capped_lines;
@@ -19,18 +18,17 @@ use serde_json::Value;
 
 use crate::connection::ConnectionHealth;
 
-/// The longest message a server may send.
+/// Limit on a message from a server.
 pub(crate) const MESSAGE_BYTES_MAX: usize = 16 * 1024 * 1024;
 
-/// What a message of a server turned out to be.
 enum IncomingMessage {
     Message(Box<RxJsonRpcMessage<RoleClient>>),
     Skip,
-    /// It is one too many that makes no sense.
+    /// There were too many invalid messages.
     GiveUp,
 }
 
-/// Makes a message of JSON. What is not one is noted and skipped.
+/// Parses a message. An invalid one is counted and skipped.
 fn parse_message(value: Value, health: &Arc<ConnectionHealth>) -> IncomingMessage {
     match serde_json::from_value(value) {
         Ok(message) => IncomingMessage::Message(Box::new(message)),
@@ -43,7 +41,7 @@ fn parse_message(value: Value, health: &Arc<ConnectionHealth>) -> IncomingMessag
     }
 }
 
-/// The same of bytes.
+/// The same for bytes.
 fn parse_message_bytes(bytes: &[u8], health: &Arc<ConnectionHealth>) -> IncomingMessage {
     if let Ok(value) = serde_json::from_slice::<Value>(bytes) {
         return parse_message(value, health);
@@ -55,7 +53,7 @@ fn parse_message_bytes(bytes: &[u8], health: &Arc<ConnectionHealth>) -> Incoming
     }
 }
 
-/// The other side is gone.
+/// The other side has closed the connection.
 #[derive(Debug)]
 pub(crate) struct PeerDisconnect;
 

@@ -1,7 +1,7 @@
-//! Messages over the standard streams of a process: one JSON document per line.
+//! Standard streams of a child process: one JSON document per line.
 //!
-//! The process is ours alone: its own group, ended with everything it started. What it writes to
-//! standard error is kept to explain a failure and has no other meaning.
+//! The process has its own group, which is ended with everything it started. Its standard error is
+//! kept only to explain a failure.
 
 use std::ffi::OsString;
 use std::io;
@@ -22,30 +22,29 @@ use super::{
 };
 use crate::connection::ConnectionHealth;
 
-/// Messages that may wait to be written.
+/// Capacity of the output queue.
 const OUTGOING_MAX: usize = 16;
-/// How long a process may take to go by itself, and again when it is asked to.
+/// Time to exit after its input is closed, and again after a signal.
 const GRACE: Duration = Duration::from_secs(2);
-/// After its exit, this long for what is still in the pipe.
+/// Time for reading the rest of the pipe after the exit.
 const DRAIN: Duration = Duration::from_millis(250);
 const STDERR_LINE_MAX: usize = 8 * 1024;
 
-/// A server to be started.
+/// A server that runs as a child process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StdioServerConfig {
     /// The program: a path, or a name looked up in `PATH`.
     pub command: String,
     pub arguments: Vec<String>,
-    /// What its environment holds besides the base.
+    /// Added to the base environment.
     pub environment: Vec<(String, String)>,
     pub directory: PathBuf,
 }
 
-/// A process that is spoken to.
 pub(crate) struct StdioTransport {
     process: Option<LongLivedProcess>,
     lines: CappedLines<ChildStdout>,
-    /// `None` once closed: the process sees the end of its input.
+    /// `None` after closing: the process sees the end of its input.
     outgoing: Option<mpsc::Sender<Vec<u8>>>,
     health: Arc<ConnectionHealth>,
     has_exited: bool,
@@ -80,7 +79,7 @@ impl StdioTransport {
         })
     }
 
-    /// The next line; `None` when there will be none.
+    /// The next line; `None` at the end of the stream.
     async fn next_line(&mut self) -> Option<CappedLine> {
         if self.has_exited {
             return tokio::time::timeout(DRAIN, self.lines.next_line()).await.ok().flatten();
@@ -114,7 +113,7 @@ impl StdioTransport {
         parse_message_bytes(&bytes, &self.health)
     }
 
-    /// The caller waiting for it learns that it was too long.
+    /// The waiting caller gets an error that the answer was too long.
     fn answer_too_long(&self, id: Option<&str>) -> IncomingMessage {
         let megabytes = MESSAGE_BYTES_MAX / (1024 * 1024);
         self.health.log_skipped(&format!("a message over {megabytes} MiB"));
@@ -170,13 +169,13 @@ async fn log_stderr(stderr: ChildStderr, health: Arc<ConnectionHealth>) {
     }
 }
 
-/// What every program of a server may know.
+/// The environment that every server gets.
 pub(super) fn base_environment(tool_context: &ToolSessionContext) -> Vec<(OsString, OsString)> {
     let is_base = |name: &OsString| name.to_str().is_some_and(is_base_variable);
     tool_context.processes.environment.iter().filter(|(name, _)| is_base(name)).cloned().collect()
 }
 
-/// The base, then what the order says.
+/// The base environment, overridden by the configured one.
 fn build_environment(
     config: &StdioServerConfig,
     tool_context: &ToolSessionContext,
@@ -190,7 +189,7 @@ fn build_environment(
     all
 }
 
-/// What every server may know: where things are, who the user is, how to reach the network.
+/// Variables every server gets: paths, the user, the language, proxies.
 fn is_base_variable(name: &str) -> bool {
     const NAMES: &[&str] = &[
         "HOME",
@@ -226,7 +225,7 @@ fn is_base_variable(name: &str) -> bool {
         || ["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY"].contains(&upper.as_str())
 }
 
-/// Where the program is, by the `PATH` the server will have.
+/// Finds the program in the `PATH` that the server will have.
 fn find_program(
     command: &str,
     directory: &Path,

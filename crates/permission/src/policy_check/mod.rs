@@ -1,7 +1,7 @@
-//! Policies tested like code: a case in, a decision with its reasons out.
+//! Tests policies: takes a case, and returns the decision with its reasons.
 //!
-//! [`answer_case`] takes one line of JSON and gives one line back; [`render_report`] tells the same to people.
-//! Neither grants anything. The form of a case:
+//! [`answer_case`] reads and writes lines of JSON; [`render_report`] formats for reading. Neither
+//! grants anything. The form of a case:
 //!
 //! ```json
 //! {"id": "a", "tool": "Bash", "input": {"command": "ls"}, "rules": {"allow": [], "ask": [], "deny": []},
@@ -9,8 +9,8 @@
 //!  "files": {"/w/repo/x": {"file": "text"}, "/w/repo/y": {"symlink": "/etc"}}}
 //! ```
 //!
-//! Only `tool` and `input` are needed. With `files` nothing else exists; without it the caller's
-//! world is asked.
+//! Only `tool` and `input` are required. If there is a `files` field, no other files exist;
+//! otherwise the caller's file system is used.
 
 mod policy_case;
 mod render_report;
@@ -33,7 +33,7 @@ use policy_case::PolicyCase;
 pub use render_report::render_report;
 use report_parts::report_parts;
 
-/// What comes of a call.
+/// The kind of a decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PermissionDecisionKind {
@@ -45,38 +45,38 @@ pub enum PermissionDecisionKind {
     Deny,
 }
 
-/// A decision with everything that led to it.
+/// A decision with its reasons.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PermissionReport {
-    /// What comes of the call.
+    /// The decision.
     pub decision: PermissionDecisionKind,
-    /// Why, in words.
+    /// The reason.
     pub reason: String,
     /// The rule that decided, or one that was needed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
-    /// The commands in it, for a shell line; otherwise the call itself.
+    /// The commands of a shell line; otherwise the call itself.
     pub parts: Vec<PartReport>,
-    /// Rules that would allow it, together.
+    /// Rules that together would allow it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub suggestions: Vec<String>,
 }
 
-/// What is said of one part.
+/// The report about one part.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PartReport {
     /// As written.
     pub text: String,
     /// What it would do: `run git`, `read /w/repo/a`, `write /w/repo/b`.
     pub effects: Vec<String>,
-    /// What would come of it alone.
+    /// The decision about this part alone.
     pub decision: PermissionDecisionKind,
     /// The rule that decided.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
 }
 
-/// Judges a call and says why, granting nothing.
+/// Decides about a call and explains it, without granting anything.
 #[must_use]
 pub fn build_report(
     policy: &Policy,
@@ -88,7 +88,7 @@ pub fn build_report(
     build_inspected_report(policy, call, &guess_inspection(&subject), file_system)
 }
 
-/// The same with what the tool itself says of the call.
+/// The same with the tool's inspection.
 #[must_use]
 pub fn build_inspected_report(
     policy: &Policy,
@@ -135,7 +135,7 @@ pub fn build_inspected_report(
     PermissionReport { decision, reason, rule, parts, suggestions }
 }
 
-/// What a tool of this name does, as far as its name and input tell.
+/// The effect of a tool, guessed from its name and input.
 fn guess_inspection(subject: &CallSubject) -> ToolInspection {
     let reads = match &subject.kind {
         CallSubjectKind::Command(command) => command.is_read_only(),
@@ -152,18 +152,17 @@ fn guess_inspection(subject: &CallSubject) -> ToolInspection {
 const READING_TOOLS: &[&str] =
     &["Read", "Glob", "Grep", "LS", "TodoWrite", "TodoRead", "WebFetch", "WebSearch"];
 
-/// What a tool says of a call, and what was seen at the paths it names; `None` for a tool that is not
-/// known.
+/// The inspection of a call, with the entries at the paths it names; `None` for an unknown tool.
 pub type CaseInspector<'a> =
     dyn Fn(&Policy, &ToolCall, &dyn FileSystemView) -> Option<ToolInspection> + 'a;
 
-/// One line in, one line out. The second says whether the line was a case at all.
+/// Answers one line. The second value is whether it was a valid case.
 #[must_use]
 pub fn answer_case(line: &str, file_system: &dyn FileSystemView) -> (String, bool) {
     answer_inspected_case(line, file_system, &|_, _, _| None)
 }
 
-/// The same, with calls looked at as a session looks at them.
+/// The same, with calls inspected like in a session.
 #[must_use]
 pub fn answer_inspected_case(
     line: &str,

@@ -1,5 +1,5 @@
-//! Reads a case. Everything it knows must be of the right kind: a policy test that silently tests
-//! something else is worse than none. Unknown fields are notes of the author and are ignored.
+//! Parses a case. Known fields must have the right type: a policy test that silently tests
+//! something else is worse than none. Unknown fields are ignored, as comments of the author.
 
 use std::path::{Path, PathBuf};
 
@@ -150,7 +150,7 @@ fn parse_mode(text: Option<&str>) -> Result<PermissionMode, String> {
     }
 }
 
-/// The answer to every request for it.
+/// The message for every request of this mode.
 pub const NO_AUTO_MODE: &str = "there is no mode `auto`: nothing here judges calls by guessing; use \
                            acceptEdits with rules, or dontAsk";
 

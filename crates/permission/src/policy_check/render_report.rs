@@ -1,4 +1,4 @@
-//! A report for people to read.
+//! Formats a report for reading.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! What is said of each part of a call.
+//! Reports each part of a call.
 
 use super::{PartReport, PermissionDecisionKind};
 use crate::call_subject::{CallSubject, CallSubjectKind};
@@ -15,7 +15,7 @@ use crate::shell_command::{
 };
 use crate::workspace_roots::WorkspaceRoots;
 
-/// The parts, each with what would come of it alone.
+/// The parts, each with the decision about it alone.
 pub(super) fn report_parts(
     policy: &Policy,
     roots: &WorkspaceRoots<'_>,
@@ -59,10 +59,10 @@ pub(super) fn report_parts(
     reports
 }
 
-/// Parts told of; a longer line is judged whole all the same.
+/// Limit on the reported parts; the decision covers all of them.
 const PARTS_MAX: usize = 200;
 
-/// A call that has no parts is its own.
+/// A call without parts is reported as one.
 fn report_whole_call(subject: &CallSubject, said: &ExplainedDecision) -> PartReport {
     let (decision, rule) = match said {
         ExplainedDecision::Allow { rule, .. } => (PermissionDecisionKind::Allow, rule.clone()),
@@ -93,7 +93,7 @@ fn report_whole_call(subject: &CallSubject, said: &ExplainedDecision) -> PartRep
     }
 }
 
-/// What deny and ask rules say of a part.
+/// The deny or ask rule that matches a part.
 fn find_restricting_rule(
     policy: &Policy,
     subject: &CallSubject,
@@ -129,8 +129,8 @@ fn find_unconditional_question(
     (is_critical || is_protected).then_some((PermissionDecisionKind::Ask, None))
 }
 
-/// What a part would do, for people: only what is sure. A word that may be a file and may be text is
-/// judged as one, and not told as one.
+/// The effects of a part for display: only certain ones. A word that may be a file or a text is
+/// checked as a file, but not shown as one.
 fn describe_effects(roots: &WorkspaceRoots<'_>, part: &SimpleCommand) -> Vec<String> {
     let mut effects: Vec<String> =
         part.assigns.iter().map(|assign| format!("set {}", assign.name)).collect();

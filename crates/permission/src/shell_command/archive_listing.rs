@@ -1,12 +1,13 @@
-//! `tar` and `unzip` that only list what is in an archive.
+//! `tar` and `unzip` when they only list an archive.
 //!
-//! Both unpack with the same options and more, so the few ways of listing are named and all others ask.
-//! An archive may be packed with another program, which is then started: in a cell only.
+//! Both can also extract with similar options, so the few ways of listing are accepted and all
+//! others ask. Listing may start another program for decompression, so it is accepted only in a
+//! cell.
 
 use super::read_only_command::ReadOnlyWords;
 use super::shell_word::ShellWord;
 
-/// `tar -tf FILE member…`, in the spellings people use.
+/// `tar -tf FILE member…`, in the usual notations.
 pub(super) fn analyze_tar(arguments: &[ShellWord]) -> Option<ReadOnlyWords<'_>> {
     let (options, rest) = arguments.split_first()?;
     let letters = options.as_certain()?;
@@ -16,13 +17,13 @@ pub(super) fn analyze_tar(arguments: &[ShellWord]) -> Option<ReadOnlyWords<'_>> 
     let is_listing = before_file.contains('t') && before_file.chars().all(|c| "tvzjJ".contains(c));
     let (archive, members) = rest.split_first()?;
     let text = archive.as_known()?;
-    // A colon makes it a file on another machine.
+    // A colon means a file on another machine.
     let is_local = !text.contains(':') && text != "-" && !archive.may_be_option();
     let is_plain = is_listing && is_local && members.iter().all(|word| !word.may_be_option());
     is_plain.then(|| ReadOnlyWords::from_files(vec![archive]).in_cell())
 }
 
-/// `unzip -l FILE member…` and its like.
+/// `unzip -l FILE member…` and similar.
 pub(super) fn analyze_unzip(arguments: &[ShellWord]) -> Option<ReadOnlyWords<'_>> {
     let is_option = |word: &&ShellWord| word.as_certain().is_some_and(|text| text.starts_with('-'));
     let count = arguments.iter().take_while(is_option).count();

@@ -1,28 +1,28 @@
-//! The grammar of bash, with a bound on how long it may take.
+//! Parses bash, with a limit on the time.
 //!
-//! The parser is third-party and forgiving: it makes a tree of anything. So nothing here decides
-//! what the text means; the walk takes only kinds of nodes it knows, and doubts the rest.
+//! The parser is third-party and tolerant: it returns a tree for any text. So nothing is concluded
+//! from it directly; the walk accepts only node kinds it knows.
 //!
-//! The parser's scanner looks characters up in a table that ends with the first few hundred, and
-//! reads beyond it for others. It is never shown any: every byte that is not ASCII is shown to it as
-//! a letter, which is what such a character is to bash. Positions stay the same, and the text itself
-//! is read from the original.
+//! The parser's scanner looks up characters in a table of the first few hundred, and reads out of
+//! bounds for others. So it never gets any: every byte that is not ASCII is replaced by a letter,
+//! which is what such a character is to bash. Offsets stay the same, and the text is taken from the
+//! original.
 
 use std::ops::ControlFlow;
 
 use tree_sitter::{ParseOptions, ParseState, Parser, Tree};
 
-/// Longer lines are not parsed and so never understood. Text made to confuse costs the parser its
-/// length squared: at this length a tenth of a second, at twenty times of it more than half a minute.
+/// Longer lines are not parsed, and so never understood. Adversarial text takes quadratic time: a
+/// tenth of a second at this length, more than half a minute at twenty times of it.
 const BYTES_MAX: usize = 10_000;
 
-/// Steps of the parser, in hundreds. A line of the greatest length needs a tenth of it.
+/// Limit on parser steps, in hundreds. A line of the maximum length needs a tenth of it.
 const STEPS_MAX: usize = 4_000;
 
-/// Stands for every byte the scanner must not see. No word of the grammar has this letter.
+/// Replaces bytes that the scanner must not see. No keyword of the grammar contains this letter.
 const STAND_IN: u8 = b'z';
 
-/// The tree of a line, or `None` when it is too long or takes too long.
+/// The tree of a line, or `None` if it is too long or takes too long.
 pub(crate) fn parse_bash(text: &str) -> Option<Tree> {
     if text.len() > BYTES_MAX {
         return None;

@@ -9,22 +9,22 @@ use super::{
     syntax_walker,
 };
 
-/// One command found in a line, as far as it is certain.
+/// One command of a line, as far as it is certain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CertainCommand {
-    /// The program and its arguments; `None` where only running would tell. A word that may become
-    /// several, or none, ends the list.
+    /// The program and its arguments; `None` for a word known only at run time. The list ends
+    /// before a word that may become several words, or none.
     pub words: Vec<Option<String>>,
-    /// More words may follow than are listed.
+    /// More words may follow.
     pub is_open: bool,
-    /// Files it writes by redirects; `None` where only running would tell.
+    /// Files written by redirects; `None` if known only at run time.
     pub writes: Vec<Option<String>>,
-    /// Where it may stand when it runs; empty when that is not known.
+    /// The directories in which it may run; empty if unknown.
     pub working_directories: Vec<PathBuf>,
 }
 
-/// Every command a line could run, and whether the line is understood completely. `cwd` is where
-/// the shell stands.
+/// Every command a line could run, and whether the line is fully understood. `cwd` is the shell's
+/// directory.
 #[must_use]
 pub fn list_certain_commands(text: &str, cwd: &Path) -> (Vec<CertainCommand>, bool) {
     let script = syntax_walker::parse_script(
@@ -34,7 +34,7 @@ pub fn list_certain_commands(text: &str, cwd: &Path) -> (Vec<CertainCommand>, bo
     let found = script.parts.iter().map(|part| {
         let is_several = |word: &ShellWord| (word.known.is_none() && word.is_split) || word.is_glob;
         let ends = |word: &ShellWord| is_several(word) || word.is_choice;
-        // Bash reads `time` as a keyword; only our grammar takes it for a program.
+        // In bash `time` is a keyword; our grammar treats it as a program.
         let is_grammar = |word: &&ShellWord| {
             matches!(word.text.as_str(), "time" | "-p") || shell_variable::is_assignment(&word.text)
         };
@@ -56,8 +56,8 @@ pub fn list_certain_commands(text: &str, cwd: &Path) -> (Vec<CertainCommand>, bo
     (found.collect(), script.is_understood())
 }
 
-/// Does this shell line only read, so that it may run beside others? Nothing that moves the shell
-/// does; nor anything that is not understood.
+/// Does this shell line only read, so that it may run concurrently? False if it changes the shell's
+/// directory or is not understood.
 #[must_use]
 pub fn is_read_only_line(text: &str) -> bool {
     let script = syntax_walker::parse_script(
@@ -68,8 +68,8 @@ pub fn is_read_only_line(text: &str) -> bool {
     script.is_understood() && own.all(|part| check_read_only(part) == Some(false))
 }
 
-/// May a part of this line that only reads look through directories, and so meet a file that its words
-/// do not name? What is not understood may.
+/// May a reading part of this line walk directories, and so find a file that its words do not name?
+/// True if it is not understood.
 #[must_use]
 pub fn may_walk_directories(text: &str) -> bool {
     let script = syntax_walker::parse_script(

@@ -1,6 +1,6 @@
-//! The letters of a shell line, one quote or expansion at a time.
+//! Reads the characters of a shell line, one quote or expansion at a time.
 //!
-//! Used by the wide view only, so an unclosed quote runs to the end instead of being an error.
+//! Used only for wide matching, so an unclosed quote runs to the end instead of being an error.
 
 pub(super) struct ShellCharCursor<'a> {
     text: &'a str,
@@ -34,7 +34,7 @@ impl<'a> ShellCharCursor<'a> {
         is_next
     }
 
-    /// The text up to this letter, stepping over both.
+    /// The text up to this character; skips both.
     pub(super) fn take_until(&mut self, end: char) -> &'a str {
         let rest = self.rest();
         match rest.split_once(end) {
@@ -49,8 +49,7 @@ impl<'a> ShellCharCursor<'a> {
         }
     }
 
-    /// The text up to the bracket that closes the one just stepped over, quotes taken into
-    /// account.
+    /// The text up to the bracket that closes the one just skipped, respecting quotes.
     pub(super) fn take_until_closing(&mut self, open: char, close: char) -> &'a str {
         let start = self.at;
         let mut depth = 1_usize;
@@ -88,7 +87,7 @@ impl<'a> ShellCharCursor<'a> {
         }
     }
 
-    /// The text between back-quotes, without the backslashes that protect inner ones.
+    /// The text between backquotes, without the backslashes that escape inner ones.
     pub(super) fn take_back_quoted(&mut self) -> String {
         let mut inner = String::new();
         while let Some(c) = self.next() {
@@ -105,8 +104,8 @@ impl<'a> ShellCharCursor<'a> {
         inner
     }
 
-    /// The text of `$'…'`, after its opening quote. `None` in the second place when an escape was
-    /// not understood.
+    /// The text of `$'…'`, after its opening quote. The second value is `None` if an escape was not
+    /// understood.
     pub(super) fn take_ansi_quoted(&mut self) -> (String, Option<()>) {
         let mut inner = String::new();
         let mut understood = Some(());

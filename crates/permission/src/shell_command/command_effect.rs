@@ -1,4 +1,4 @@
-//! What a part does by itself: which variables, files and directories, and whether it may do more.
+//! The effect of a part by itself: variables, files and directories, and whether it may do more.
 
 use std::borrow::Cow;
 
@@ -17,20 +17,20 @@ use super::strip_wrappers::strip_wrappers;
 use super::xargs_command::analyze_xargs;
 use crate::file_system_view::PathAccess;
 
-/// What a command comes to when it is looked at alone, redirects aside.
+/// The effect of a single command, without its redirects.
 #[derive(Debug)]
 pub(crate) enum CommandEffect<'p> {
     Reads(ReadOnlyWords<'p>),
-    /// It changes these files and nothing else.
+    /// It changes only these files.
     Edits(Vec<&'p ShellWord>),
-    /// It only sets variables of the line, or calls a function of the line.
+    /// It only sets shell variables, or calls a function defined in the line.
     ChangesShellState,
     Anything,
 }
 
 pub(crate) fn classify_effect(part: &SimpleCommand) -> CommandEffect<'_> {
     let Some(first) = part.words.first() else {
-        // A loop gives its variable values that are not told here.
+        // The values of a loop variable are not listed here.
         let is_own = |assign: &VariableAssignment| match assign.text.contains('=') {
             true => is_line_local_assignment(assign),
             false => is_line_local_variable(&assign.name),
@@ -58,7 +58,7 @@ pub(crate) fn classify_effect(part: &SimpleCommand) -> CommandEffect<'_> {
         }
         _ => {}
     }
-    // Set for the one builtin that splits words by it, it changes nothing else.
+    // Set for `read`, which splits words by it, it has no other effect.
     let is_for_read = first.as_certain() == Some("read")
         && part.assigns.iter().all(|assign| assign.name == "IFS" && assign.value.is_some());
     if !sets_only_harmless_variables(part) && !is_for_read {
@@ -77,7 +77,7 @@ pub(crate) fn classify_effect(part: &SimpleCommand) -> CommandEffect<'_> {
     }
 }
 
-/// Are all variables in front such that they cannot change what the command does?
+/// Are all variables before the command harmless for what it does?
 pub(crate) fn sets_only_harmless_variables(part: &SimpleCommand) -> bool {
     part.assigns.iter().all(|assign| {
         let value = assign.value.as_ref().and_then(ShellWord::as_certain);
@@ -85,7 +85,7 @@ pub(crate) fn sets_only_harmless_variables(part: &SimpleCommand) -> bool {
     })
 }
 
-/// The files of a command that makes, moves, copies, removes or rewrites them.
+/// The files of a command that creates, moves, copies, removes or rewrites them.
 fn find_edited_files(words: &[ShellWord]) -> Option<Vec<&ShellWord>> {
     let (first, arguments) = words.split_first()?;
     match first.as_certain()? {
@@ -98,7 +98,8 @@ fn find_edited_files(words: &[ShellWord]) -> Option<Vec<&ShellWord>> {
     }
 }
 
-/// Does the part read only, wherever its files lie? The second says whether it moves the shell.
+/// Does the part only read, in any directory? The value is whether it changes the shell's
+/// directory.
 pub(crate) fn check_read_only(part: &SimpleCommand) -> Option<bool> {
     let is_quiet = part.redirects.iter().all(|redirect| {
         let target = redirect.target.as_known().map(std::path::Path::new);
@@ -115,8 +116,7 @@ pub(crate) fn check_read_only(part: &SimpleCommand) -> Option<bool> {
     }
 }
 
-/// Words that may name files a part reads, as widely as they may be meant; `None` when it is not
-/// known to read any.
+/// All words that may name files a part reads; empty if it is not known to read any.
 pub(crate) fn find_read_words(part: &SimpleCommand) -> Vec<Cow<'_, ShellWord>> {
     let mut words: Vec<Cow<'_, ShellWord>> = redirect_targets(part, PathAccess::Read);
     let stripped = strip_wrappers(&part.words).unwrap_or(&part.words);
@@ -131,7 +131,7 @@ pub(crate) fn find_read_words(part: &SimpleCommand) -> Vec<Cow<'_, ShellWord>> {
             let program = stripped.first().map(|word| super::base_name(&word.text));
             let is_reader = program.is_some_and(|program| FILE_READERS.contains(&program));
             if is_reader || part.is_wrapper {
-                // Some programs are mostly given text; what they are given must at least be seen.
+                // Some programs mostly take text, so only their plausible paths count.
                 let is_text = program.is_some_and(|program| TAKE_TEXT.contains(&program));
                 let words_of = stripped.iter().skip(1);
                 let seen = words_of.filter(|word| !is_text || word.known.is_some());
@@ -158,7 +158,7 @@ pub(crate) fn find_written_words(part: &SimpleCommand) -> Vec<Cow<'_, ShellWord>
     words
 }
 
-/// Words that are sure to name files, those read first, for people to see.
+/// Words that certainly name files, those read first, for display.
 pub(crate) fn find_certain_file_words(part: &SimpleCommand) -> CertainFileWords<'_> {
     let mut reads = redirect_targets(part, PathAccess::Read);
     let mut writes = redirect_targets(part, PathAccess::Write);
@@ -172,7 +172,7 @@ pub(crate) fn find_certain_file_words(part: &SimpleCommand) -> CertainFileWords<
     CertainFileWords { reads, writes }
 }
 
-/// Words that are sure to name files.
+/// Words that certainly name files.
 #[derive(Debug)]
 pub(crate) struct CertainFileWords<'w> {
     pub(crate) reads: Vec<Cow<'w, ShellWord>>,
@@ -184,7 +184,7 @@ fn redirect_targets(part: &SimpleCommand, does: PathAccess) -> Vec<Cow<'_, Shell
     resolved.map(|redirect| Cow::Borrowed(&redirect.target)).collect()
 }
 
-/// Is it a program for showing files, and for nothing else?
+/// Does this program only show files?
 pub(crate) fn is_file_reader(program: &str) -> bool {
     let name = super::base_name(program);
     let shows = |reader: &ReadOnlyProgram| {
@@ -194,8 +194,8 @@ pub(crate) fn is_file_reader(program: &str) -> bool {
     find_read_only_program(name).is_some_and(shows) || OTHER_FILE_VIEWERS.contains(&name)
 }
 
-/// Programs for showing files that are not in the list of those that run unasked, or have a reading
-/// of their own.
+/// Programs that show files, but are not in the list of those that run without a question, or have
+/// an analysis of their own.
 const OTHER_FILE_VIEWERS: &[&str] = &[
     "find", "jq", "yq", "xxd", "less", "more", "most", "bat", "batcat", "ag", "ack", "zcat",
     "zgrep", "zless", "xzcat", "bzcat", "pr", "look", "view", "hd", "sed", "awk", "gawk", "mawk",
@@ -208,7 +208,7 @@ const TAKE_TEXT: &[&str] = &[
     "nc", "socat", "tr", "dd", "env",
 ];
 
-/// Programs that show what is in a file, beyond those that can do nothing else.
+/// Programs that show the content of files, in addition to those that can do nothing else.
 const FILE_READERS: &[&str] = &[
     "cat",
     "head",

@@ -1,4 +1,4 @@
-//! What a `Bash(…)` rule says, compared word by word.
+//! The content of a `Bash(…)` rule, compared word by word.
 
 use super::parsed_script::SimpleCommand;
 use super::plain_words::parse_plain_words;
@@ -18,25 +18,25 @@ pub(crate) struct CommandPattern<'a> {
     is_prefix: bool,
 }
 
-/// Options in front of a sub-command that are looked behind.
+/// Limit on the skipped options before a sub-command.
 const OPTIONS_MAX: usize = 32;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum MatchCertainty {
     No,
-    /// Only at run time it will be known.
+    /// Known only at run time.
     Maybe,
     Yes,
 }
 
-/// What an allow rule says of a command.
+/// How an allow rule applies to a command.
 #[derive(Debug)]
 pub(crate) enum RuleCoverage {
-    /// It speaks of another command.
+    /// It does not match the command.
     Apart,
-    /// It speaks of this one, which does more than the rule says.
+    /// It matches, but the command does more than the rule says.
     FallsShort(RuleGap),
-    /// It covers it; this many words are named by it.
+    /// It covers the command; this many words are named by it.
     Covers { named: usize },
 }
 
@@ -53,8 +53,8 @@ impl<'a> CommandPattern<'a> {
         Self { text, words, is_prefix }
     }
 
-    /// Could a rule with this text speak of a command with one of these names? Cheap, and wrong
-    /// only on the side of yes.
+    /// Could a rule with this text match a command with one of these names? Cheap, and may be wrong
+    /// only by returning `true`.
     pub(crate) fn may_match_names(text: &str, names: &[&str]) -> bool {
         let end = text.find([' ', ':', '*', '\'', '"', '\\', '=']).unwrap_or(text.len());
         let (name, rest) = text.split_at_checked(end).unwrap_or((text, ""));
@@ -62,9 +62,9 @@ impl<'a> CommandPattern<'a> {
         !is_plain || names.iter().any(|other| other.eq_ignore_ascii_case(name))
     }
 
-    /// Does the rule cover this command? It must begin with the rule's words; and what follows must
-    /// not be a program of its own that the rule does not name. A rule that names a wrapper covers
-    /// whatever that runs.
+    /// Does the rule cover this command? The command must start with the rule's words, and the rest
+    /// must not run another program that the rule does not name. A rule that names a wrapper covers
+    /// whatever it runs.
     pub(crate) fn cover(
         &self,
         part: &SimpleCommand,
@@ -110,28 +110,28 @@ impl<'a> CommandPattern<'a> {
         }
     }
 
-    /// Does the rule begin with a program that runs others, and the command as well?
+    /// Do the rule and the command both start with a program that runs others?
     fn names_runner(&self, part: &SimpleCommand) -> bool {
         let first = part.words.first().and_then(ShellWord::as_certain);
-        // A debugger is a program of its own, with options that bring commands.
+        // A debugger counts as a program of its own, whose options contain commands.
         let runs = |word: &str| is_runner(word) && !matches!(word, "gdb" | "lldb");
         self.words.first().is_some_and(|word| runs(word) && first == Some(word.as_str()))
     }
 
-    /// Does its text name a place, so that reading there is what it is for?
+    /// Does its text name a path, so that it is meant for reading there?
     pub(crate) fn names_place(&self) -> bool {
         self.words.iter().skip(1).any(|word| word.contains('/') || word.starts_with('~'))
     }
 
-    /// Does the command begin with these words, whatever follows?
+    /// Does the command start with these words?
     pub(crate) fn matches_prefix(&self, part: &SimpleCommand) -> bool {
         let words = strip_wrappers(&part.words)
             .filter(|_| super::command_effect::sets_only_harmless_variables(part));
         words.is_some_and(|words| self.matches_words(words))
     }
 
-    /// Does the rule speak of this command, by its name or by the last part of its path? Where it
-    /// runs another one, that may begin at any of its words.
+    /// Does the rule match this command, by its name or by the last component of its path? If the
+    /// command runs another one, that may start at any word.
     pub(crate) fn match_command(&self, part: &SimpleCommand) -> MatchCertainty {
         let reach = if part.is_wrapper { part.words.len() } else { 1 };
         if self.has_star() {
@@ -155,9 +155,9 @@ impl<'a> CommandPattern<'a> {
         (0..reach).map(at).max().unwrap_or(MatchCertainty::No)
     }
 
-    /// As many words as the rule has, and one more, without the options in front of a sub-command,
-    /// which say how and not what. Whether an option takes the next word as its value is not known,
-    /// so both are tried.
+    /// As many words as the rule has plus one, without options before a sub-command, which do not
+    /// change what it does. It is unknown whether an option takes the next word as its value, so
+    /// both are tried.
     fn strip_options(&self, words: &[ShellWord], take_values: bool) -> Option<Vec<ShellWord>> {
         let (program, rest) = words.split_first()?;
         let mut at = 0;
@@ -170,15 +170,15 @@ impl<'a> CommandPattern<'a> {
         (at > 0).then(|| std::iter::once(program).chain(behind).cloned().collect())
     }
 
-    /// The rule's words, one by one; a word that is not certain may be any.
+    /// Compares word by word; an uncertain word matches anything.
     fn match_words(&self, given: &[ShellWord], name: fn(&str) -> &str) -> MatchCertainty {
         let mut touch = MatchCertainty::Yes;
         for (at, wanted) in self.words.iter().enumerate() {
             let Some(word) = given.get(at) else { return MatchCertainty::No };
             let text = if at == 0 { name(&word.text) } else { &word.text };
-            // On some systems letter case does not count in the name of a program.
+            // On some systems file names ignore case.
             let is_same = if at == 0 { text.eq_ignore_ascii_case(wanted) } else { text == wanted };
-            // A word that may be several, or none, shifts all that follow.
+            // A word that may become several words, or none, shifts all following ones.
             if word.is_split && word.known.is_none() {
                 return MatchCertainty::Maybe;
             }
@@ -192,8 +192,8 @@ impl<'a> CommandPattern<'a> {
         if is_longer && !self.is_prefix { MatchCertainty::No } else { touch }
     }
 
-    /// A star may stand for several words, so the text is compared as a whole; it is put together
-    /// once, however many words it could begin at.
+    /// A star may stand for several words, so the joined text is compared; it is built only once,
+    /// however many words it could start at.
     fn match_joined_text(&self, part: &SimpleCommand, reach: usize) -> MatchCertainty {
         let words: Vec<&str> = part.words.iter().map(|word| word.text.as_str()).collect();
         let text = words.join(" ");

@@ -1,8 +1,8 @@
-//! Removals that no rule and no mode may wave through.
+//! Removals that no rule and no mode may allow.
 //!
-//! Critical are the root and what lies directly under it, home, the working directory and all
-//! above it, and everything at once: a star directly under one of these, or under a variable that
-//! may turn out empty.
+//! Critical are the root and its direct entries, the home directory, the working directory and its
+//! parents, and all entries at once: a star directly in one of these, or after a variable that may
+//! be empty.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use super::wrapper::base_name;
 use crate::file_system_view::{FileSystemView, resolve_links};
 use crate::path_pattern::normalize_path;
 
-/// The word of a removal that makes it critical.
+/// The word that makes a removal critical.
 pub(crate) fn find_critical_removal(
     script: &ParsedShellScript,
     directories: &[String],
@@ -25,7 +25,7 @@ pub(crate) fn find_critical_removal(
     })
 }
 
-/// Where `find` deletes everything it meets.
+/// The directories in which `find` deletes everything it finds.
 fn find_delete_roots(part: &SimpleCommand) -> &[ShellWord] {
     let Some((first, rest)) = part.words.split_first() else { return &[] };
     let directories =
@@ -41,7 +41,7 @@ fn find_delete_roots(part: &SimpleCommand) -> &[ShellWord] {
     if sweeps { directories } else { &[] }
 }
 
-/// The words behind `rm` or `rmdir`, wherever they stand.
+/// The words after `rm` or `rmdir`, at any position.
 fn removal_targets(part: &SimpleCommand) -> impl Iterator<Item = &ShellWord> {
     let removes = |word: &ShellWord| matches!(base_name(&word.text), "rm" | "rmdir");
     let reach = if part.is_wrapper { part.words.len() } else { 1 };
@@ -57,7 +57,7 @@ fn is_critical(
     file_system: &dyn FileSystemView,
 ) -> bool {
     let text = word.text.as_str();
-    // Text in another language has no `~`.
+    // Code in another language has no `~`.
     if word.known.is_some() && matches!(text, "~" | "~/" | "~/*" | "$HOME" | "/*" | "./*" | "*") {
         return true;
     }
@@ -108,8 +108,8 @@ fn is_star(last: &str) -> bool {
     matches!(last, "*" | "**" | ".*" | "{*,.*}" | ".[!.]*")
 }
 
-/// `$D/`, `$D/*`, `${D}/*`: all there is, should the variable be empty; and `$D` alone might be
-/// any place of all.
+/// `$D/`, `$D/*`, `${D}/*`: the whole file system if the variable is empty; and `$D` alone may be
+/// any path.
 fn is_bare_below_variable(after: &str, text: &str) -> bool {
     let after = after.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || c == '_');
     let is_home = |home: &&str| text == *home;

@@ -1,25 +1,25 @@
-//! Documents taken out of a line, for lines the grammar loses its way in.
+//! Removes here-documents from lines that the grammar cannot parse with them.
 //!
-//! `cmd <<'X' 2>&1 | head` is common, and the grammar does not know it. Where it is certain how bash
-//! reads it, the document is cut out and its mark becomes an empty input, which changes nothing of
-//! what runs. The texts are kept: a shell at the other end would run them.
+//! `cmd <<'X' 2>&1 | head` is common, but the grammar does not support it. Where bash's reading is
+//! certain, the document is removed and its redirect becomes an empty input, which changes nothing
+//! about the commands. The texts are kept, because a shell that reads them would run them.
 
-/// A line without its documents.
+/// A line without its here-documents.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct LineWithoutDocuments {
     pub(super) text: String,
     pub(super) documents: Vec<String>,
 }
 
-/// A document that waits for the end of its line.
+/// A here-document that starts at the end of its line.
 struct PendingDocument {
     mark: String,
     strips_tabs: bool,
     is_quoted: bool,
 }
 
-/// Takes all documents out. `None` when there is none, or anything about them is not certain: a mark
-/// inside of a substitution, a text that is expanded, a document without an end.
+/// Removes all here-documents. `None` if there is none, or anything about them is uncertain: one
+/// inside of a substitution, an expanded text, a missing end.
 pub(super) fn take_documents_out(text: &str) -> Option<LineWithoutDocuments> {
     let mut out = LineWithoutDocuments { text: String::new(), documents: Vec::new() };
     let mut pending: Vec<PendingDocument> = Vec::new();
@@ -39,7 +39,7 @@ pub(super) fn take_documents_out(text: &str) -> Option<LineWithoutDocuments> {
             }
             '\\' => {
                 let next = after.chars().next()?;
-                // A joined line would hide the end of the line a document waits for.
+                // A line continuation would hide the end of the line after which a document starts.
                 (next != '\n' || pending.is_empty()).then_some(())?;
                 rest = copy(rest, 1 + next.len_utf8(), &mut out.text)?;
             }
@@ -85,7 +85,7 @@ fn copy<'t>(rest: &'t str, count: usize, out: &mut String) -> Option<&'t str> {
     rest.get(count..)
 }
 
-/// Where a double quote closes; nothing may be substituted inside.
+/// The end of a double-quoted text without substitutions.
 fn find_closing_quote(text: &str) -> Option<usize> {
     let mut is_escaped = false;
     for (at, c) in text.char_indices() {
@@ -103,7 +103,7 @@ fn find_closing_quote(text: &str) -> Option<usize> {
     None
 }
 
-/// Reads behind `<<`.
+/// Parses the text after `<<`.
 fn read_mark(text: &str) -> Option<(PendingDocument, &str)> {
     let (strips_tabs, text) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),
@@ -118,7 +118,7 @@ fn read_mark(text: &str) -> Option<(PendingDocument, &str)> {
         Some(quote) => body.get(end..)?.strip_prefix(quote)?,
         None => body.get(end..)?,
     };
-    // What stands right behind the mark would be a part of it.
+    // Text directly after the delimiter would be part of it.
     rest.chars().next().is_none_or(|c| " \t\n;&|<>)".contains(c)).then_some(())?;
     let is_quoted = quote.is_some();
     Some((PendingDocument { mark: mark.to_owned(), strips_tabs, is_quoted }, rest))

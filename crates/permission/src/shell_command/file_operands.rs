@@ -1,7 +1,7 @@
-//! Which files a command reads and writes, for programs whose every option is known.
+//! The files a command reads and writes, for programs whose options are all known.
 //!
-//! A word that does not fit makes the answer `None`: then any of its words may be a file, and the
-//! wide reading is the right one.
+//! Returns `None` for an unknown word: any word may then be a file, and the caller must use the
+//! wide sense.
 
 use super::program_table::{
     FILE_CHANGING_PROGRAMS, FileChangingProgram, OperandLayout, OptionValueUse,
@@ -52,7 +52,7 @@ fn divide_arguments<'w>(
             continue;
         }
         let text = word.text.as_str();
-        // Old programs take their first letters without a dash.
+        // Old programs accept the first option letters without a dash.
         let is_bare = shape.layout == OperandLayout::Archive && at == 0 && !text.starts_with('-');
         let is_option = !is_ended && (word.may_be_option() && text != "-" || is_bare);
         if !is_option {
@@ -70,7 +70,7 @@ fn divide_arguments<'w>(
             for (at, letter) in letters.char_indices() {
                 let value = shape.values.iter().find(|(own, _)| *own == letter);
                 match value {
-                    // Attached to its letter it is no word of its own.
+                    // A value attached to its letter is not a word of its own.
                     Some(_) if at + 1 < letters.len() => return None,
                     Some(value) => waits = Some(*value),
                     None if shape.flags.contains(letter) => divided.letters.push(letter),

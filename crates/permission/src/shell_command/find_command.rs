@@ -1,7 +1,7 @@
-//! `find`: where it looks, and whether it does anything with what it finds.
+//! `find`: its search roots, and whether it changes anything.
 //!
-//! Every test and action that is taken is listed. What a `-exec` runs is judged by the caller, with
-//! the names found as further operands.
+//! Every accepted test and action is listed. The caller decides about the command of `-exec`, with
+//! unknown file names as operands.
 
 use std::borrow::Cow;
 
@@ -91,7 +91,7 @@ const WITH_TEXT: &[&str] = &[
 
 const WITH_FILE: &[&str] = &["-anewer", "-cnewer", "-newer", "-samefile"];
 
-/// Programs that are given the names found, behind words that are all judged.
+/// The actions that run a command, all words of which are checked.
 const RUNS: &[&str] = &["-exec", "-execdir"];
 
 pub(super) fn analyze_find(arguments: &[ShellWord]) -> Option<ReadOnlyWords<'_>> {
@@ -124,12 +124,12 @@ pub(super) fn analyze_find(arguments: &[ShellWord]) -> Option<ReadOnlyWords<'_>>
             return None;
         }
     }
-    // Names that begin with a dash are only found where nothing stands in front of them.
+    // A leading dot can only come first in a name if nothing precedes it.
     let look = ReadOnlyWords { walks_directories: true, ..ReadOnlyWords::from_files(files) };
     Some(if runs { look.in_cell() } else { look })
 }
 
-/// Where it looks, whatever else it is told.
+/// The search roots, for any other arguments.
 pub(crate) fn find_search_roots(arguments: &[ShellWord]) -> Vec<Cow<'_, ShellWord>> {
     let is_root = |word: &&ShellWord| {
         !word.may_be_option() && !matches!(word.text.as_str(), "(" | ")" | "!" | ",")
@@ -137,7 +137,7 @@ pub(crate) fn find_search_roots(arguments: &[ShellWord]) -> Vec<Cow<'_, ShellWor
     arguments.iter().take_while(is_root).map(Cow::Borrowed).collect()
 }
 
-/// `-newermt` and its like compare with a time, the others with a file.
+/// `-newermt` and similar compare with a time, the others with a file.
 fn is_newer(text: &str, wants_time: bool) -> bool {
     let letters = text.strip_prefix("-newer").map(str::as_bytes);
     matches!(letters, Some([b'a' | b'B' | b'c' | b'm', last])
@@ -154,7 +154,7 @@ fn skip_run_command(words: &[ShellWord]) -> Option<usize> {
     reads_any_operand(command).then_some(end + 1)
 }
 
-/// Does a command only read, whatever file names are put behind its words or in place of `{}`?
+/// Does a command only read, with any file names appended or in place of `{}`?
 pub(super) fn reads_any_operand(command: &[ShellWord]) -> bool {
     let Some((program, rest)) = command.split_first() else { return false };
     let is_known = program.as_certain().is_some_and(|name| SHOW_OPERANDS.contains(&name));
@@ -174,7 +174,7 @@ pub(super) fn reads_any_operand(command: &[ShellWord]) -> bool {
         })
 }
 
-/// Programs whose every option only reads, so that no file name can be one that does more.
+/// Programs whose options all only read, so that a file name that looks like an option is harmless.
 const SHOW_OPERANDS: &[&str] = &[
     "grep",
     "egrep",

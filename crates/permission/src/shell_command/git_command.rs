@@ -12,7 +12,7 @@ pub(super) fn analyze_git(arguments: &[ShellWord]) -> Option<ReadOnlyWords<'_>> 
     let (directory, arguments) = split_directory(arguments);
     let mut look = analyze_subcommand(arguments)?;
     if let Some(directory) = directory {
-        // Paths behind this option are outside of any repository, and no longer from where we are.
+        // With this option, paths are outside of the repository and no longer relative to it.
         let is_elsewhere = arguments.iter().any(|word| word.text == "--no-index");
         directory.as_certain().filter(|text| !text.starts_with('-') && !is_elsewhere)?;
         look.files.push(Cow::Borrowed(directory));
@@ -20,7 +20,7 @@ pub(super) fn analyze_git(arguments: &[ShellWord]) -> Option<ReadOnlyWords<'_>> 
     Some(look)
 }
 
-/// The directory that git is sent to first, and the arguments behind it.
+/// The directory of `-C`, and the arguments after it.
 fn split_directory(arguments: &[ShellWord]) -> (Option<&ShellWord>, &[ShellWord]) {
     let skip_pager =
         |words: &[ShellWord]| words.first().and_then(ShellWord::as_certain) == Some("--no-pager");
@@ -33,7 +33,7 @@ fn split_directory(arguments: &[ShellWord]) -> (Option<&ShellWord>, &[ShellWord]
     }
 }
 
-/// The directory that a git command is sent to, if these are the words of one.
+/// The directory of `-C`, if these are the words of a git command.
 pub(crate) fn find_git_directory(words: &[ShellWord]) -> Option<&str> {
     let (program, arguments) = words.split_first()?;
     let directory = split_directory(arguments).0.filter(|_| program.as_certain() == Some("git"))?;
@@ -57,7 +57,7 @@ fn analyze_subcommand(arguments: &[ShellWord]) -> Option<ReadOnlyWords<'_>> {
     }
 }
 
-/// What `git reflog` does to the log, or may do in another version.
+/// Sub-commands of `git reflog` that change the log, or might in another version.
 const REFLOG_CHANGES: &[&str] = &["expire", "delete", "drop", "exists", "list", "write", "migrate"];
 
 fn read_arguments<'w>(
@@ -65,7 +65,7 @@ fn read_arguments<'w>(
     arguments: &'w [ShellWord],
 ) -> Option<ReadOnlyWords<'w>> {
     let divided = reading.options.divide(arguments, false)?;
-    // Help is shown by a program that the repository may name.
+    // Help is shown by a program that the repository's configuration may name.
     if divided.has_unknown_option
         || divided.has_option("help")
         || verifies_signatures(&divided)
@@ -104,12 +104,12 @@ fn read_arguments<'w>(
     })
 }
 
-/// A format may ask for the state of a signature, which starts the program that checks it.
+/// A format may ask for the state of a signature, which starts a verification program.
 fn verifies_signatures(divided: &DividedWords<'_>) -> bool {
     divided.texts.iter().any(|text| text.contains("%G") || text.contains("(signature"))
 }
 
-/// Git runs itself in each submodule then, with the settings of that one alone.
+/// Git then runs in each submodule, with that submodule's own configuration.
 fn enters_submodules(word: &ShellWord) -> bool {
     let values = [("--submodule=", ["short", "log"]), ("--ignore-submodules=", ["all", "dirty"])];
     values.iter().any(|(option, harmless)| {
@@ -117,7 +117,7 @@ fn enters_submodules(word: &ShellWord) -> bool {
     })
 }
 
-/// Settings that are shown and not set.
+/// Shows settings without changing them.
 fn analyze_config(rest: &[ShellWord]) -> Option<ReadOnlyWords<'_>> {
     let texts: Vec<&str> = rest.iter().map(ShellWord::as_certain).collect::<Option<_>>()?;
     let is_option = |text: &&str| text.starts_with('-');

@@ -1,36 +1,36 @@
-//! Code in an argument: `python -c`, `node -e`, `perl -e`, `awk`, `sed` and their like.
+//! Code in arguments: `python -c`, `node -e`, `perl -e`, `awk`, `sed` and similar.
 //!
-//! No other language is parsed here. Code is looked into for words: names it calls that start
-//! programs or write files, programs that a deny rule speaks of, removals. A rule for an interpreter
-//! covers code without such names, because it covers any script as well; code with them has to be
-//! named by the rule. Words hidden from us are hidden from a human reader of the script too.
+//! Other languages are not parsed here. Code is searched for words: functions that start programs
+//! or write files, programs that a deny rule names, removals. A rule for an interpreter covers code
+//! without such words, because it covers any script as well; code with them must be named by the
+//! rule. Obfuscated code would escape a human reviewer of a script, too.
 
 use super::parsed_script::{ParsedShellScript, SimpleCommand};
 use super::shell_word::ShellWord;
 use super::wrapper::base_name;
 
-/// A program that takes code in an argument.
+/// A program that accepts code in an argument.
 #[derive(Debug)]
 pub(crate) struct Interpreter {
-    /// Its name; digits and dots at the end do not count.
+    /// Its name, without digits and dots at the end.
     name: &'static str,
-    /// Letters of short options that bring code.
+    /// Short options with code.
     letters: &'static str,
-    /// Longer options that do, and sub-commands.
+    /// Long options and sub-commands with code.
     words: &'static [&'static str],
-    /// Letters of short options whose value is the next word.
+    /// Short options whose value is the next word.
     values: &'static str,
     operands: InterpreterOperand,
-    /// A quote of this kind runs a command.
+    /// Backquotes run a command.
     has_backticks: bool,
-    /// Names that act in this language and mean something else in others.
+    /// Names with an effect in this language that are harmless in others.
     effect_names: &'static [&'static str],
 }
 
-/// What a word is that is no option.
+/// What an operand is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum InterpreterOperand {
-    /// A script, and what follows is for it.
+    /// A script; the following words are its arguments.
     Script,
     FirstIsCode,
     Code,
@@ -132,18 +132,18 @@ const INTERPRETERS: &[Interpreter] = &[
     Interpreter { words: &["-ex", "-iex"], ..build_interpreter("gdb", "") },
 ];
 
-/// One piece of code among the words of a command.
+/// Code in one word of a command.
 #[derive(Debug)]
 pub(crate) struct InlineCode<'w> {
-    /// Which word brings it.
+    /// The index of the word.
     pub(crate) at: usize,
-    /// `None` when it only exists at run time.
+    /// `None` if it is known only at run time.
     text: Option<&'w str>,
     interpreter: &'static Interpreter,
 }
 
 impl InlineCode<'_> {
-    /// Does it name anything that starts a program or changes a file?
+    /// Does it contain a name that starts a program or changes a file?
     pub(crate) fn has_effects(&self) -> bool {
         let Some(text) = self.text else { return true };
         let is_output = |token: &str| token.contains("stdout") || token.contains("stderr");
@@ -158,10 +158,10 @@ impl InlineCode<'_> {
     }
 }
 
-/// Does the program run whatever it is given, in a language of its own?
+/// Does the program run any code it gets, in a language of its own?
 pub(crate) fn is_interpreter(program: &str) -> bool {
     let name = strip_version(program);
-    // These are also a project's tools, with sub-commands.
+    // These are also tools for projects, with sub-commands.
     let is_tool = matches!(name, "bun" | "deno" | "swift");
     let is_known =
         |one: &Interpreter| one.name == name && one.operands == InterpreterOperand::Script;
@@ -177,7 +177,7 @@ pub(crate) fn find_inline_code(words: &[ShellWord]) -> Vec<InlineCode<'_>> {
     let name = strip_version(&first.text);
     let Some(known) = INTERPRETERS.iter().find(|one| one.name == name) else { return Vec::new() };
     let mut found = Vec::new();
-    // The option that was read last: it brings code, or a value that is not code.
+    // Whether the last option takes code, or another value.
     let mut brings = None;
     let mut is_value = false;
     for (word, at) in arguments.iter().zip(1..) {
@@ -209,7 +209,7 @@ pub(crate) fn find_inline_code(words: &[ShellWord]) -> Vec<InlineCode<'_>> {
                 None => is_value = letters.ends_with(|c| known.values.contains(c)),
             }
             if name == "python" && letters.ends_with('m') {
-                // The rest belongs to a module.
+                // The other words are arguments of a module.
                 break;
             }
         } else if known.operands == InterpreterOperand::Code {
@@ -218,16 +218,16 @@ pub(crate) fn find_inline_code(words: &[ShellWord]) -> Vec<InlineCode<'_>> {
             push(at, word.as_certain());
             break;
         } else {
-            // The rest belongs to a script.
+            // The other words are arguments of a script.
             break;
         }
     }
     found
 }
 
-/// Keeps what the code of a part mentions, for deny rules and for removals.
+/// Records the words in a part's code, for deny rules and removals.
 pub(crate) fn collect_inline_code(part: &SimpleCommand, script: &mut ParsedShellScript) {
-    // Behind a wrapper it may begin at any word.
+    // After a wrapper the code may be in any word.
     let reach = if part.is_wrapper { part.words.len().min(STARTS_MAX) } else { 1 };
     for from in 0..reach {
         let words = part.words.get(from..).unwrap_or_default();
@@ -258,16 +258,16 @@ pub(crate) fn collect_inline_code(part: &SimpleCommand, script: &mut ParsedShell
     }
 }
 
-/// The words of any language: names and paths.
+/// Names and paths in code of any language.
 fn split_tokens(code: &str) -> impl Iterator<Item = &str> {
     let is_part = |c: char| c.is_alphanumeric() || "_./~*$-:".contains(c);
     code.split(move |c: char| !is_part(c)).filter(|token| !token.is_empty())
 }
 
-/// Words that the code of a wrapper may begin at.
+/// Limit on the words at which a wrapper's code may start.
 const STARTS_MAX: usize = 16;
 const TOKENS_MAX: usize = 4_000;
-/// Words behind a removal that may be its target.
+/// Limit on the words after a removal that may be its target.
 const ARGUMENTS_MAX: usize = 8;
 
 const REMOVES: &[&str] = &[
@@ -284,7 +284,7 @@ const REMOVES: &[&str] = &[
     "delete_tree",
 ];
 
-/// Names by which languages start programs, load what is not in the text, or change files.
+/// Names with which languages start programs, load other code, or change files.
 const ACTS: &[&str] = &[
     "system",
     "system2",

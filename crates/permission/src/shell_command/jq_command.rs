@@ -1,7 +1,7 @@
 //! `jq`: its filter, and the files it reads.
 //!
-//! A filter may import modules and data from files of its own choosing; one that names a way to do
-//! so is not taken.
+//! A filter may import modules and data from any file, so one that contains an import is not
+//! accepted.
 
 use super::read_only_command::ReadOnlyWords;
 use super::shell_word::ShellWord;
@@ -28,7 +28,7 @@ const FLAGS: &[&str] = &[
     "--version",
 ];
 
-/// Letters of flags; any other, such as `f` and `L`, names a file.
+/// Flags without a file; all others, such as `f` and `L`, name a file.
 const LETTERS: &str = "nRscrjaSCMehV";
 
 pub(super) fn analyze_jq(arguments: &[ShellWord]) -> Option<ReadOnlyWords<'_>> {
@@ -76,7 +76,7 @@ pub(super) fn analyze_jq(arguments: &[ShellWord]) -> Option<ReadOnlyWords<'_>> {
     Some(if shows_environment { look.in_cell() } else { look })
 }
 
-/// A word that is one word, whatever it turns out to be.
+/// A word that stays a single word, whatever its value.
 fn is_single(word: &ShellWord) -> Option<()> {
     (word.known.is_some() || !word.is_split && !word.is_glob).then_some(())
 }

@@ -1,9 +1,8 @@
-//! A wide guess at a line the grammar could not make sense of: every command it could run, and some
-//! it would not.
+//! Guesses the commands of a line that the grammar cannot parse: every one it could run, and some
+//! that it would not.
 //!
-//! Cuts at operators, follows substitutions and documents, and errs on the side of finding a
-//! command. Only denials and questions rest on it; nothing is ever allowed because of what is found
-//! here.
+//! Splits at operators, follows substitutions and here-documents, and finds too many commands
+//! rather than too few. Used only for denials and questions; nothing is ever allowed because of it.
 
 use super::char_cursor::ShellCharCursor;
 use super::parsed_script::{ParsedShellScript, PossibleDirectories, ShellRedirect, SimpleCommand};
@@ -12,7 +11,7 @@ use super::syntax_walker::{NESTED_MAX, ScriptContext};
 use super::wrapper;
 use crate::file_system_view::PathAccess;
 
-/// Adds what may be commands in this text. What is found is never taken for the whole.
+/// Adds possible commands in this text. The result never counts as complete.
 pub(crate) fn scan_loosely(
     text: &str,
     context: ScriptContext<'_>,
@@ -171,7 +170,7 @@ impl LooseScanner<'_, '_> {
         let texts: Vec<&str> = part.words.iter().map(|word| word.text.as_str()).collect();
         part.text = texts.join(" ");
         self.script.has_hidden |= part.words.first().is_some_and(ShellWord::is_expanded);
-        // Words of the grammar may stand in front of a command, so it may begin anywhere.
+        // Keywords may come before a command, so it may start at any word.
         wrapper::add_with_nested(part, self.context, self.nested, self.script);
     }
 }

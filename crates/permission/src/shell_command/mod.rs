@@ -1,9 +1,9 @@
-//! A shell line, understood as far as it can be trusted.
+//! Analyses a shell line, as far as that is reliable.
 //!
 //! `bash_grammar` parses it, `syntax_walker` splits the tree into parts, each a simple command that
-//! could run; `wrapper` finds the commands that parts run in turn. `command_effect`,
-//! `read_only_command`, `rule_reach` and the lists in `program_table` tell what a part does. Where the
-//! grammar fails, `loose_scanner` guesses, for deny rules only. Nothing here runs or expands anything.
+//! could run; `wrapper` finds the commands that parts run. `command_effect`, `read_only_command`,
+//! `rule_reach` and the lists in `program_table` tell what a part does. Where the grammar fails,
+//! `loose_scanner` guesses, for deny rules only. Nothing is run or expanded here.
 
 mod archive_listing;
 mod bash_grammar;

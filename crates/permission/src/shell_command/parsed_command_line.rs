@@ -1,4 +1,4 @@
-//! A shell line with every file it may touch.
+//! A shell line with every file it may access.
 
 use std::borrow::Cow;
 
@@ -13,25 +13,25 @@ use super::{
     check_read_only, find_read_words, find_written_words, loose_scanner, syntax_walker,
 };
 
-/// A shell line, taken apart once for all rules.
+/// A shell line, parsed once for all rules.
 #[derive(Debug)]
 pub(crate) struct ParsedCommandLine {
     pub(crate) text: String,
     pub(crate) script: ParsedShellScript,
     pub(crate) files: Vec<FileUse>,
-    /// The spellings of those files in small letters.
+    /// The paths of those files in lower case.
     pub(crate) paths: Vec<String>,
 }
 
 #[derive(Debug)]
 pub(crate) struct FileUse {
-    /// The part's place in the list.
+    /// The index of the part.
     pub(crate) part: usize,
     pub(crate) text: String,
     pub(crate) access: PathAccess,
-    /// What it may mean; empty when that cannot be known.
+    /// Its possible paths; empty if unknown.
     pub(crate) paths: Vec<ResolvedPath>,
-    /// The same with patterns of the shell in it: it stands for every file that fits one.
+    /// The same if it is a shell pattern, which stands for every file that matches.
     pub(crate) globs: Vec<ShellGlob>,
 }
 
@@ -45,7 +45,7 @@ impl ParsedCommandLine {
         if !script.is_understood() {
             loose_scanner::scan_loosely(text, context, 0, &mut script);
         }
-        // Where the shell stands may not be known; where it stood at first is the best guess.
+        // If the shell's directory is unknown, its initial one is the best guess.
         let here = context.cwd.map_or(PossibleDirectories::Unknown, |cwd| {
             PossibleDirectories::single(cwd.to_path_buf())
         });
@@ -89,7 +89,7 @@ impl ParsedCommandLine {
     }
 }
 
-/// May an option of the shell be on that lets its stars stand for a leading dot?
+/// May `dotglob` be on, so that stars match a leading dot?
 fn globs_match_dotfiles(text: &str) -> bool {
     ["shopt", "dotglob", "GLOBIGNORE"].iter().any(|word| text.contains(word))
 }

@@ -1,4 +1,4 @@
-//! A shell line taken apart: every simple command in it, where it stands, and what is uncertain.
+//! A parsed shell line: every simple command, its directories, and what is uncertain.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -9,25 +9,25 @@ use super::shell_word::ShellWord;
 
 #[derive(Debug, Default)]
 pub(crate) struct ParsedShellScript {
-    /// Every command that could run, in the order they are written.
+    /// Every command that could run, in order.
     pub(crate) parts: Vec<SimpleCommand>,
-    /// What is not understood; empty when everything is.
+    /// What is not understood; empty if everything is.
     pub(crate) doubts: Vec<ParseDoubt>,
-    /// A command whose name or text only exists at run time.
+    /// It contains a command whose name or text is known only at run time.
     pub(crate) has_hidden: bool,
-    /// Words in code for other languages, in small letters.
+    /// Words in code of other languages, in lower case.
     pub(crate) mentions: BTreeSet<String>,
-    /// Removals found in such code; what is critical is asked wherever it stands.
+    /// Removals in such code; critical ones ask wherever they are.
     pub(crate) removals: Vec<SimpleCommand>,
 }
 
 impl ParsedShellScript {
-    /// What was read is not the line itself, so nothing in it has a place there.
+    /// The parsed text is not the line itself, so its offsets are meaningless.
     pub(crate) fn forget_word_starts(&mut self) {
         self.parts.iter_mut().for_each(|part| part.word_starts.clear());
     }
 
-    /// Is every bit of the line accounted for?
+    /// Is every character of the line accounted for?
     pub(crate) fn is_understood(&self) -> bool {
         self.doubts.is_empty()
     }
@@ -43,23 +43,23 @@ pub(crate) struct ParseDoubt {
 pub(crate) struct SimpleCommand {
     pub(crate) text: String,
     pub(crate) words: Vec<ShellWord>,
-    /// Where each of them begins in the line, as far as they stand in it.
+    /// The offset of each word in the line, for words that are in it.
     pub(crate) word_starts: Vec<usize>,
-    /// Variables set in front of it, or alone.
+    /// Variables set before it, or alone.
     pub(crate) assigns: Vec<VariableAssignment>,
     pub(crate) redirects: Vec<ShellRedirect>,
     pub(crate) working_directories: PossibleDirectories,
-    /// Its input is the list of names that a command inside the working directories prints.
+    /// Its input is a list of file names, printed by a command inside the working directories.
     pub(crate) reads_listed_names: bool,
-    /// It is run by another part, found among that one's words.
+    /// It is run by another part, whose words contain it.
     pub(crate) is_inner: bool,
-    /// Which of its words may begin another command that it runs.
+    /// Another command may start at its words.
     pub(crate) is_wrapper: bool,
-    /// It calls a function of this very line, whose body is judged by itself.
+    /// It calls a function defined in the line, whose body is checked separately.
     pub(crate) is_function: bool,
 }
 
-/// `NAME=value` in front of a command or alone.
+/// `NAME=value` before a command, or alone.
 #[derive(Clone, Debug)]
 pub(crate) struct VariableAssignment {
     pub(crate) name: String,
@@ -78,11 +78,11 @@ pub(crate) struct ShellRedirect {
 pub(crate) enum PossibleDirectories {
     #[default]
     Unknown,
-    /// In one of these, as the shell spells them.
+    /// One of these, as the shell spells them.
     Known(Vec<PathBuf>),
 }
 
-/// Places kept apart before they count as anywhere.
+/// With more directories than this, the directory counts as unknown.
 const PLACES_MAX: usize = 4;
 
 impl PossibleDirectories {
@@ -90,7 +90,7 @@ impl PossibleDirectories {
         Self::Known(vec![path])
     }
 
-    /// All places; none when they are not known.
+    /// All directories; empty if unknown.
     pub(crate) fn as_slice(&self) -> &[PathBuf] {
         match self {
             Self::Unknown => &[],

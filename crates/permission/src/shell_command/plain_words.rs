@@ -1,15 +1,15 @@
-//! The narrow view of a shell line: one command, plain words and quotes, nothing else.
+//! The narrow reading of a shell line: one command with plain and quoted words.
 //!
-//! Whatever the shell would treat specially makes the answer `None`, so the words returned are
-//! exactly the arguments the program will get. Deliberately no expansion of any kind.
+//! Returns `None` if the shell would treat any character specially, so the words are exactly the
+//! arguments of the program. Deliberately supports no expansion.
 
-/// Longer lines are not taken apart for an allow.
+/// Longer lines are not parsed for an allow.
 const CHARS_MAX: usize = 10_000;
 
-/// The words of a command that is nothing but words and quotes, as the program will see them.
+/// The words of a command that consists only of plain and quoted words.
 ///
 /// `None` means "not understood": an operator, an expansion, a glob, an escape, a comment, a
-/// reserved word, or simply too long.
+/// reserved word, or a line that is too long.
 #[must_use]
 pub fn parse_plain_words(command: &str) -> Option<Vec<String>> {
     if command.len() > CHARS_MAX {
@@ -60,7 +60,7 @@ fn is_plain(c: char) -> bool {
     }
 }
 
-/// Words the shell reads as grammar when they come first.
+/// Words that are keywords if they come first.
 const RESERVED: &[&str] = &[
     "if", "then", "else", "elif", "fi", "do", "done", "case", "esac", "while", "until", "for",
     "function", "select", "coproc", "in",

@@ -1,4 +1,4 @@
-//! Where the program of a part begins in its line: what stands before it there is the shell's own.
+//! The offset at which the program of a part starts; what precedes it is handled by the shell.
 
 use super::parsed_script::SimpleCommand;
 use super::shell_builtin::is_builtin;
@@ -7,11 +7,11 @@ use super::shell_word::ShellWord;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ProgramStart {
-    /// The shell does it by itself.
+    /// It is a builtin.
     InShell,
-    /// Behind this many bytes of the line.
+    /// At this byte offset of the line.
     At(usize),
-    /// It does not stand in the line as it runs.
+    /// It is not in the line in the form in which it runs.
     Unknown,
 }
 

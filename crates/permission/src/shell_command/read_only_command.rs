@@ -1,8 +1,7 @@
-//! Commands that only read, when called the right way.
+//! Commands that only read, with the right arguments.
 //!
-//! An accept-list: a program, an option or a sub-command that is not known to be harmless makes
-//! the answer `None`. Knows nothing of where the files lie; it only says which words may name
-//! files.
+//! An allow list: a program, option or sub-command that is not known to be harmless makes the
+//! result `None`. Only returns which words may name files, and does not check where those are.
 
 use std::borrow::Cow;
 
@@ -18,16 +17,16 @@ use super::shell_builtin;
 use super::shell_word::ShellWord;
 use super::system_command::{analyze_ip, analyze_ps, analyze_xxd, shows_version};
 
-/// What a reading command looks at.
+/// What a reading command accesses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadOnlyCommand {
     /// Words that may name files.
     pub files: Vec<String>,
-    /// It moves the shell to another directory, so it cannot run beside others.
+    /// It changes the shell's directory, so it cannot run concurrently.
     pub changes_directory: bool,
 }
 
-/// What the command reads, or `None` when it is not known to be read-only.
+/// What the command reads, or `None` if it is not known to be read-only.
 #[must_use]
 pub fn analyze_read_only(words: &[String]) -> Option<ReadOnlyCommand> {
     let words: Vec<ShellWord> = words.iter().map(|word| ShellWord::literal(word)).collect();
@@ -36,16 +35,16 @@ pub fn analyze_read_only(words: &[String]) -> Option<ReadOnlyCommand> {
     Some(ReadOnlyCommand { files, changes_directory: look.changes_directory })
 }
 
-/// The same for words that may not be certain.
+/// The same for uncertain words.
 #[derive(Debug)]
 pub(crate) struct ReadOnlyWords<'w> {
     pub(crate) files: Vec<Cow<'w, ShellWord>>,
     pub(crate) changes_directory: bool,
-    /// It walks directories, so a rule about one file below cannot be seen in its words.
+    /// It walks directories, so a rule about a file in them cannot be checked by its words.
     pub(crate) walks_directories: bool,
-    /// It asks the repository it stands in, which may be someone else's.
+    /// It uses the repository of its directory, which may be untrusted.
     pub(crate) asks_repository: bool,
-    /// Whether it runs unasked where nothing holds it.
+    /// Whether it may run without a question if there is no cell.
     pub(crate) cell: CellNeed,
 }
 
@@ -162,13 +161,13 @@ fn analyze_listed_program<'w>(
             files.extend(operands.into_iter().map(Cow::Borrowed));
         }
         ReadOnlyOperands::PatternThenFiles => {
-            // A pattern that may become several words may bring files of its own.
+            // A pattern that may become several words may add files.
             let skip = operands.first().is_some_and(|word| is_one_word(word)) && !has_pattern;
             let rest = operands.into_iter().skip(usize::from(skip));
             files.extend(rest.map(Cow::Borrowed));
         }
     }
-    // A comparison of directories follows the links in them; a list of sums names further files.
+    // Comparing directories follows the symlinks in them; a list of sums names further files.
     let follows_links = walks && reader.program == "diff";
     let follows_list = walks && reader.program.ends_with("sum");
     Some(ReadOnlyWords {
@@ -179,7 +178,7 @@ fn analyze_listed_program<'w>(
     })
 }
 
-/// Programs of the binutils read further options from a file named behind an `@`.
+/// Binutils programs read further options from a file after `@`.
 fn names_option_file(divided: &DividedWords<'_>) -> bool {
     divided.operands.iter().any(|word| word.text.starts_with(['@', '…']) || word.is_glob)
 }

@@ -1,8 +1,8 @@
-//! Does a command reach beyond what a rule says of it?
+//! Checks whether a command does more than a rule says.
 //!
-//! A prefix rule speaks of a program, not of every program that program can be told to run. Where
-//! the words behind the rule name one, or write outside the working directories, the rule does not
-//! cover the call; nor where such a word cannot be ruled out.
+//! A prefix rule names a program, but not every program that it can be told to run. If the words
+//! after the rule's name one, or write outside of the working directories, the rule does not cover
+//! the call; nor if such a word cannot be ruled out.
 
 use super::interpreter::find_inline_code;
 use super::program_table::{RISKY_OPTION_LISTS, RiskyOptions, TEXT_VALUE_OPTIONS};
@@ -11,12 +11,12 @@ use super::sed_awk::{is_plain_awk, is_plain_sed};
 use super::shell_word::ShellWord;
 use super::wrapper::base_name;
 
-/// Why a rule that matches a command does not cover it.
+/// Why a matching rule does not cover a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RuleGap {
     /// What the command does that the rule does not say.
     pub(crate) why: String,
-    /// The word that does it; a rule that names the words up to it would cover the command.
+    /// The word that causes it; a rule that names the words up to it would cover the command.
     pub(crate) at: Option<usize>,
 }
 
@@ -39,8 +39,8 @@ pub(crate) fn reaches_beyond_rule(
     find_rule_gap(words, named, leads_out).is_some()
 }
 
-/// What a word behind the first `named` ones makes it do beyond the rule. `leads_out` tells whether a
-/// word may name something outside the working directories.
+/// Finds a word after the first `named` ones that exceeds the rule. `leads_out` tells whether a
+/// word may name something outside of the working directories.
 pub(crate) fn find_rule_gap(
     words: &[ShellWord],
     named: usize,
@@ -98,7 +98,7 @@ pub(crate) fn find_rule_gap(
 
 const LEADS_OUT: &str = "may lie outside the working directories";
 
-/// Are its scripts read here more closely than by their words?
+/// Is its code analysed more closely than by its words?
 fn has_script_check(program: &str) -> bool {
     matches!(program, "sed" | "awk" | "gawk" | "mawk" | "nawk")
 }
@@ -119,7 +119,7 @@ fn find_risky_options<'w>(
     })
 }
 
-/// The first word that is no option and no value of one.
+/// The first word that is neither an option nor the value of one.
 fn find_first_operand<'w>(program: &str, arguments: &'w [ShellWord]) -> Option<&'w ShellWord> {
     let takes_value = |text: &str| program == "git" && matches!(text, "-C" | "-c");
     let mut skip = false;
@@ -130,7 +130,7 @@ fn find_first_operand<'w>(program: &str, arguments: &'w [ShellWord]) -> Option<&
 }
 
 impl RiskyOptions {
-    /// The place of the first word that names one of them.
+    /// The index of the first word that names one of them.
     fn find(&self, words: &[ShellWord], named: usize) -> Option<usize> {
         let arguments = words.get(1..).unwrap_or_default();
         let behind = named.max(1) - 1;
@@ -179,7 +179,7 @@ impl RiskyOptions {
         let by_word = |risky: &&str| {
             word == *risky || risky.strip_suffix('=').is_some_and(|start| word.starts_with(start))
         };
-        // Old tools take their first cluster without a dash.
+        // Old programs accept the first option letters without a dash.
         let is_bare = self.program == "tar"
             && word.len() < 12
             && word.bytes().all(|byte| byte.is_ascii_alphabetic());
@@ -190,10 +190,10 @@ impl RiskyOptions {
     }
 }
 
-/// Programs for which everything behind `--` is an operand.
+/// Programs for which everything after `--` is an operand.
 const ENDS_OPTIONS: &[&str] = &["git", "rg", "grep", "sort", "sed", "man", "tar"];
 
-/// What git can do by its global options and its addresses.
+/// What git can do with its global options and with URLs.
 fn find_git_gap(
     words: &[ShellWord],
     named: usize,
@@ -209,7 +209,7 @@ fn find_git_gap(
             return Some(at);
         }
         is_global &= text.starts_with('-') || is_value;
-        // Addresses of the form `ext::…` run a program.
+        // URLs of the form `ext::…` run a program.
         if is_new
             && text.contains("::")
             && word.as_certain().is_some_and(|t| {
@@ -223,7 +223,7 @@ fn find_git_gap(
     None
 }
 
-/// Builtins that evaluate a subscript in a name they are given.
+/// Builtins that evaluate the subscript in a name.
 fn evaluates_names(program: &str, rest: &[ShellWord]) -> bool {
     let has = |option: &str| rest.iter().any(|word| word.text == option || word.known.is_none());
     match program {
@@ -237,7 +237,7 @@ fn evaluates_names(program: &str, rest: &[ShellWord]) -> bool {
     }
 }
 
-/// Words that are told where to write, in the spelling most programs share.
+/// Words that name an output file, in the notation of most programs.
 fn find_output_words(words: &[ShellWord], named: usize) -> impl Iterator<Item = usize> {
     let asks = |text: &str| {
         matches!(text, "-o" | "--output" | "--out" | "--outfile" | "--out-dir" | "--output-dir")
@@ -249,7 +249,7 @@ fn find_output_words(words: &[ShellWord], named: usize) -> impl Iterator<Item = 
     })
 }
 
-/// Programs that run what the project in a directory tells them to.
+/// Programs that run what the project in the directory configures.
 const RUN_WHAT_THEY_FIND: &[&str] = &[
     "make",
     "gmake",
@@ -274,7 +274,7 @@ const RUN_WHAT_THEY_FIND: &[&str] = &[
     "rake",
 ];
 
-/// Is it a program that writes the files among its words?
+/// Does this program write the files among its words?
 pub(crate) fn writes_its_words(program: &str) -> bool {
     WRITERS.contains(&base_name(program))
 }

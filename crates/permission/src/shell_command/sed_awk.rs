@@ -1,17 +1,17 @@
-//! Programs written in an argument: scripts for `sed` and `awk` that do nothing but print.
+//! Scripts in arguments of `sed` and `awk` that only print.
 //!
-//! Both languages can run commands and write files. Only scripts made of known harmless pieces are
-//! taken for plain; the rest is not looked at more closely.
+//! Both languages can run commands and write files. Only scripts made of known harmless elements
+//! are accepted; others are not analysed further.
 
 use super::shell_word::ShellWord;
 
-/// Are all scripts among these arguments of `sed` plain?
+/// Are all scripts in these arguments of `sed` harmless?
 pub(crate) fn is_plain_sed(arguments: &[ShellWord]) -> bool {
     let Some((scripts, _)) = parse_sed_arguments(arguments) else { return false };
     !scripts.is_empty() && scripts.iter().all(|script| is_plain_sed_script(script))
 }
 
-/// The scripts and the files among the arguments of `sed`; `None` when an option is not known.
+/// The scripts and files in the arguments of `sed`; `None` for an unknown option.
 pub(crate) fn parse_sed_arguments(arguments: &[ShellWord]) -> Option<(Vec<&str>, Vec<&ShellWord>)> {
     let mut scripts = Vec::new();
     let mut operands = Vec::new();
@@ -52,7 +52,7 @@ pub(crate) fn parse_sed_arguments(arguments: &[ShellWord]) -> Option<(Vec<&str>,
     Some((scripts, operands))
 }
 
-/// Addresses, and the commands that print, delete, substitute, translate or quit.
+/// Accepts addresses, and the commands to print, delete, substitute, translate or quit.
 fn is_plain_sed_script(script: &str) -> bool {
     let mut rest = script.trim_start();
     while !rest.is_empty() {
@@ -62,7 +62,7 @@ fn is_plain_sed_script(script: &str) -> bool {
     true
 }
 
-/// One command; returns what follows it.
+/// Parses one command; returns the rest.
 fn skip_sed_command(text: &str) -> Option<&str> {
     let mut rest = skip_sed_address(text)?;
     if let Some(second) = rest.strip_prefix(',') {
@@ -108,8 +108,8 @@ fn skip_sed_address(text: &str) -> Option<&str> {
     }
 }
 
-/// Is every set of characters closed? Inside of one a delimiter is a character like any other, so a
-/// set that seems to be cut goes on behind it.
+/// Are all character sets closed? A delimiter inside of a set is an ordinary character, so a set
+/// that seems to be cut continues after it.
 fn closes_brackets(pattern: &str) -> bool {
     let mut rest = pattern;
     while let Some(at) = rest.find(['[', '\\']) {
@@ -120,7 +120,7 @@ fn closes_brackets(pattern: &str) -> bool {
             rest = letters.as_str();
             continue;
         }
-        // Sets with classes or escapes in them are rare, and readers do not agree on all of them.
+        // Sets with classes or escapes are rare, and implementations disagree about them.
         let inner = after.strip_prefix('^').unwrap_or(after);
         let inner = inner.strip_prefix(']').unwrap_or(inner);
         let Some((set, behind)) = inner.split_once(']') else { return false };
@@ -132,7 +132,7 @@ fn closes_brackets(pattern: &str) -> bool {
     true
 }
 
-/// The text up to a delimiter that no backslash protects, and what follows.
+/// The text up to an unescaped delimiter, and the rest.
 fn split_at_delimiter(text: &str, delimiter: char) -> Option<(&str, &str)> {
     let mut is_escaped = false;
     for (at, c) in text.char_indices() {
@@ -147,12 +147,12 @@ fn split_at_delimiter(text: &str, delimiter: char) -> Option<(&str, &str)> {
     None
 }
 
-/// Is the program among these arguments of `awk` one that only prints?
+/// Does the program in these arguments of `awk` only print?
 pub(crate) fn is_plain_awk(arguments: &[ShellWord]) -> bool {
     parse_awk_arguments(arguments).is_some_and(|(program, _)| is_plain_awk_program(program))
 }
 
-/// The program and the files among the arguments of `awk`.
+/// The program and the files in the arguments of `awk`.
 pub(crate) fn parse_awk_arguments(arguments: &[ShellWord]) -> Option<(&str, Vec<&ShellWord>)> {
     let mut words = arguments.iter();
     loop {
@@ -168,18 +168,18 @@ pub(crate) fn parse_awk_arguments(arguments: &[ShellWord]) -> Option<(&str, Vec<
     }
 }
 
-/// Nothing that runs a command, reads another file or writes one.
+/// Does it not run a command, or read or write another file?
 fn is_plain_awk_program(program: &str) -> bool {
     let without_or = program.replace("||", "").replace(">=", "");
-    // A pipe inside of a string or a pattern is one character too many; such scripts are asked for.
+    // Also rejects a pipe inside of a string or pattern, which is harmless but rare.
     !without_or.contains(['|', '@', '`'])
         && !AWK_REACHES.iter().any(|word| program.contains(word))
         && !may_redirect(&without_or)
 }
 
-/// `>` compares, but for one behind `print` or `printf`: there it writes. Statements end at a brace, a
-/// semicolon or a line; one that is cut too early, inside of a string or a pattern, must not lose its
-/// `print`, so with quotes about any `print` before counts.
+/// `>` compares, except after `print` or `printf`, where it writes. Statements end at a brace, a
+/// semicolon or a line end; since a statement may seem to end inside of a string or pattern, with
+/// quotes any earlier `print` counts.
 fn may_redirect(program: &str) -> bool {
     let Some(last) = program.rfind('>') else { return false };
     let before = program.get(..last).unwrap_or_default();
@@ -192,7 +192,7 @@ fn may_redirect(program: &str) -> bool {
     }
 }
 
-/// Names by which a program runs commands, or reads files that are not among its words.
+/// Names with which a program runs commands, or reads other files.
 const AWK_REACHES: &[&str] = &[
     "system",
     "getline",

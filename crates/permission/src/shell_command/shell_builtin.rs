@@ -1,7 +1,7 @@
-//! Builtins of the shell that change nothing but the shell's own variables, when called plainly.
+//! Shell builtins that only change the shell's own variables.
 //!
-//! Several of them evaluate a subscript in a name they are given, which may run a command; so only
-//! plain names are taken.
+//! Several of them evaluate a subscript in a name, which may run a command; so only plain names are
+//! accepted.
 
 use super::parsed_script::{SimpleCommand, VariableAssignment};
 use super::program_table::{FILE_CHANGING_PROGRAMS, find_read_only_program};
@@ -9,9 +9,9 @@ use super::shell_variable::{is_line_local_variable, is_variable_name};
 use super::shell_word::ShellWord;
 use super::wrapper::is_runner;
 
-/// `test` and `[`, without the closing bracket. Bash evaluates a subscript behind `-v` and `-R`; and a
-/// word that is only known at run time may turn out to be one of these, wherever an operator is
-/// looked for. So such words may only stand where bash takes them for operands.
+/// `test` and `[`, without the closing bracket. Bash evaluates a subscript after `-v` and `-R`, and
+/// a word known only at run time may become one of these wherever an operator is expected. So such
+/// words are accepted only where bash treats them as operands.
 pub(super) fn is_plain_test(words: &[ShellWord]) -> bool {
     let evaluates = |word: &ShellWord| matches!(word.text.as_str(), "-v" | "-R");
     if words.iter().any(evaluates) {
@@ -42,7 +42,7 @@ const TEST_UNARY: &[&str] = &[
 const TEST_BINARY: &[&str] =
     &["=", "==", "!=", "<", ">", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef"];
 
-/// Is it the name of something this crate takes to be what bash or the system make of it?
+/// Does this crate rely on the meaning that bash or the system gives to this name?
 pub(super) fn takes_known_name(name: &str) -> bool {
     let changes = |program: &str| FILE_CHANGING_PROGRAMS.iter().any(|one| one.program == program);
     BUILTINS.contains(&name)
@@ -52,7 +52,7 @@ pub(super) fn takes_known_name(name: &str) -> bool {
         || ["git", "find", "sed", "awk", "gawk", "mawk", "jq", "xxd", "ps", "ip"].contains(&name)
 }
 
-/// Does bash do this by itself, without starting a program?
+/// Is this a builtin, which starts no program?
 pub(super) fn is_builtin(name: &str) -> bool {
     BUILTINS.contains(&name) || matches!(name, ":" | "[")
 }
@@ -118,7 +118,7 @@ const BUILTINS: &[&str] = &[
     "wait",
 ];
 
-/// `read`, into variables of the line's own.
+/// `read`, into variables of the line itself.
 pub(super) fn is_plain_read(arguments: &[ShellWord]) -> bool {
     let mut takes_value = false;
     arguments.iter().all(|word| {
@@ -128,7 +128,7 @@ pub(super) fn is_plain_read(arguments: &[ShellWord]) -> bool {
         }
         match text.strip_prefix('-') {
             Some(letters) if !letters.is_empty() => {
-                // The first letter that takes a value has the rest of the word for it, if there is any.
+                // The first option with a value uses the rest of the word for it, if there is any.
                 let end = letters.find(['d', 'n', 'N', 'p', 't', 'u']);
                 takes_value = end.is_some_and(|end| end + 1 == letters.len());
                 let flags = letters.get(..end.unwrap_or(letters.len())).unwrap_or_default();
@@ -139,8 +139,8 @@ pub(super) fn is_plain_read(arguments: &[ShellWord]) -> bool {
     })
 }
 
-/// `printf`: `%n` in its format sets the variable that an argument names. So a format that has it, or
-/// may turn out to have it, takes no name that the shell or a program looks at.
+/// `printf`: `%n` in its format sets the variable that an argument names. So a format that may
+/// contain it is not accepted with names that the shell or a program uses.
 pub(super) fn is_plain_printf(arguments: &[ShellWord]) -> bool {
     let skip = usize::from(arguments.first().is_some_and(|word| word.as_certain() == Some("--")));
     let Some((format, values)) = arguments.get(skip..).and_then(<[ShellWord]>::split_first) else {
@@ -155,7 +155,7 @@ pub(super) fn is_plain_printf(arguments: &[ShellWord]) -> bool {
     !may_be_several && (!sets || values.iter().all(is_harmless))
 }
 
-/// Does a format ask for the number of letters so far?
+/// Does a format contain `%n`?
 fn sets_variables(format: &str) -> bool {
     let mut rest = format;
     while let Some(at) = rest.find('%') {
@@ -171,7 +171,7 @@ fn sets_variables(format: &str) -> bool {
     false
 }
 
-/// `set` with switches that make the shell stricter.
+/// `set` with options that make the shell stricter.
 pub(super) fn is_plain_set(arguments: &[ShellWord]) -> bool {
     let is_switch = |text: &str| {
         let letters = text.strip_prefix('-').unwrap_or_default();
@@ -189,8 +189,8 @@ pub(super) fn is_plain_set(arguments: &[ShellWord]) -> bool {
         })
 }
 
-/// `declare` and the like: a value that is certain, and nothing that makes bash evaluate it. A text
-/// in parentheses is an array to bash, whose subscripts it evaluates.
+/// `declare` and similar, with a certain value that bash does not evaluate. A text in parentheses
+/// is an array, whose subscripts are evaluated.
 pub(super) fn is_plain_declaration(part: &SimpleCommand) -> bool {
     let is_plain_option = |word: &ShellWord| matches!(word.as_certain(), Some("-r" | "-g"));
     let is_plain_value = |assign: &VariableAssignment| {

@@ -1,9 +1,9 @@
-//! Variables: which ones may be set in front of a command that is allowed, and which by themselves.
+//! Which variables may be set before an allowed command, and which alone.
 
 use super::parsed_script::VariableAssignment;
 use super::shell_word::ShellWord;
 
-/// Does this word set a variable when it stands in front of a command?
+/// Does this word set a variable if it comes before a command?
 pub(crate) fn is_assignment(word: &str) -> bool {
     let Some((name, _)) = word.split_once('=') else { return false };
     let name = name.strip_suffix('+').unwrap_or(name);
@@ -16,20 +16,20 @@ pub(crate) fn is_variable_name(text: &str) -> bool {
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// May it be set in front of a command without changing what that command is?
+/// May it be set before a command without changing what the command does?
 pub(crate) fn is_harmless_variable(name: &str) -> bool {
     name.starts_with("LC_") || HARMLESS.contains(&name)
 }
 
-/// The same with its value: a locale, a time zone or a terminal with a path in its name is read from
-/// that path.
+/// The same with its value: a locale, time zone or terminal that contains a path is read from
+/// there.
 pub(crate) fn is_harmless_assignment(name: &str, value: &str) -> bool {
     let is_zone = name == "TZ" && !value.starts_with(['/', ':']) && !value.contains("..");
     is_harmless_variable(name) && (is_zone || !value.contains('/'))
 }
 
-/// May it be set for the rest of the line, to a value that is not known? Nothing that programs or the
-/// shell itself look at: a variable of the line's own is not even seen by programs.
+/// May it be set to an unknown value for the rest of the line? Not if programs or the shell use it;
+/// a shell variable that is not exported is invisible to programs.
 pub(crate) fn is_line_local_variable(name: &str) -> bool {
     let upper = name.to_ascii_uppercase();
     let is_looked_at = INFLUENTIAL.contains(&upper.as_str())
@@ -38,8 +38,8 @@ pub(crate) fn is_line_local_variable(name: &str) -> bool {
     is_variable_name(name) && !is_harmless_variable(name) && !is_looked_at
 }
 
-/// The same for a variable that is set to this. One that the environment holds is passed on with its
-/// new value, and the shell itself reads the files of a locale: such a value must be harmless.
+/// The same for this value. If the variable is in the environment its new value is exported, and
+/// the shell reads the files of a locale: so such a value must be harmless.
 pub(super) fn is_line_local_assignment(assign: &VariableAssignment) -> bool {
     if !is_harmless_variable(&assign.name) {
         return is_line_local_variable(&assign.name);

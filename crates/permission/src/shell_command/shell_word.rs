@@ -1,38 +1,38 @@
-//! One word of a command: what of it is certain before the shell runs, and what is not.
+//! One word of a command, and what is certain about it before the shell runs.
 //!
-//! A word is kept letter by letter, each marked as quoted or not, with holes where an expansion
-//! stands. From that follows whether its text is known, whether it may turn out to be an option, or
-//! to be several words. Braces are expanded here, because they need nothing but the text.
+//! A word is a list of characters, each marked as quoted or not, with placeholders for expansions.
+//! That determines whether its text is known, and whether it may become an option or several words.
+//! Braces are expanded here, because they depend only on the text.
 
-/// Words one word may grow into by braces; more are not followed.
+/// Limit on the words that braces in one word may produce.
 const BRACES_MAX: usize = 64;
 
-/// One letter of a word, or a hole.
+/// One character of a word, or a placeholder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WordUnit {
-    /// A letter; an unquoted one may mean something to the shell.
+    /// A character; an unquoted one may be special.
     Letter { letter: char, is_quoted: bool },
-    /// Text that only exists at run time; unquoted it may become any number of words.
+    /// Text known only at run time; unquoted it may become any number of words.
     RuntimeText { is_quoted: bool },
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ShellWord {
-    /// For people and for the wide reading: quotes removed, holes shown as `…`.
+    /// For display and the wide sense: quotes removed, placeholders shown as `…`.
     pub(crate) text: String,
-    /// The exact text, when it is certain.
+    /// The exact text, if it is certain.
     pub(crate) known: Option<String>,
-    /// The certain text in front of the first uncertain letter.
+    /// The certain text before the first uncertain character.
     pub(crate) prefix: String,
-    /// File names are put in its place.
+    /// The shell replaces it by file names.
     pub(crate) is_glob: bool,
     /// It may become several words, or none.
     pub(crate) is_split: bool,
-    /// It stands for a variable, and every text that variable is given is listed.
+    /// It is a variable all of whose values are listed.
     pub(crate) is_choice: bool,
-    /// What fits its pattern is divided into words once more: it stands for a variable without quotes.
+    /// File names that match its pattern are split again, because it is an unquoted variable.
     pub(crate) is_divided_again: bool,
-    /// It begins with a home directory.
+    /// It starts with a home directory.
     pub(crate) is_home: bool,
 }
 
@@ -46,7 +46,7 @@ impl ShellWord {
         }
     }
 
-    /// A word of these letters, braces not looked at.
+    /// A word of these characters, without brace expansion.
     fn from_units(units: &[WordUnit]) -> Self {
         let mut word = Self::default();
         let mut is_certain = true;
@@ -68,7 +68,7 @@ impl ShellWord {
                 }
             }
         }
-        // An opening bracket alone is the name of a program.
+        // A lone opening bracket is the name of a program.
         if word.is_glob && word.text == "[" {
             word.is_glob = false;
             is_certain = true;
@@ -78,7 +78,7 @@ impl ShellWord {
         word
     }
 
-    /// May it turn out to begin with a dash?
+    /// May it turn out to start with a dash?
     pub(crate) fn may_be_option(&self) -> bool {
         match self.prefix.chars().next() {
             Some(first) => first == '-',
@@ -86,7 +86,7 @@ impl ShellWord {
         }
     }
 
-    /// Is it the end of a pipe that the shell opens for a command written in its place?
+    /// Is it a process substitution?
     pub(crate) fn is_pipe(&self) -> bool {
         self.text == "/dev/fd/…"
     }
@@ -99,13 +99,13 @@ impl ShellWord {
         self.known.as_deref()
     }
 
-    /// The text if it is known and nothing but this can stand here.
+    /// The text, if it is known and certain.
     pub(crate) fn as_certain(&self) -> Option<&str> {
         self.as_known().filter(|_| !self.is_choice)
     }
 }
 
-/// The words that these letters become. `None` when the braces are too many to follow.
+/// The words that these characters expand to. `None` if there are too many braces.
 pub(crate) fn expand_words(units: &[WordUnit]) -> Option<Vec<ShellWord>> {
     let mut grown = Vec::new();
     expand_braces(units.to_vec(), &mut grown)?;
@@ -130,7 +130,7 @@ fn expand_braces(units: Vec<WordUnit>, grown: &mut Vec<Vec<WordUnit>>) -> Option
 
 type BraceExpansion = (usize, usize, Vec<Vec<WordUnit>>);
 
-/// The first brace that expands, with what it becomes. The outer `None` means not understood.
+/// The first brace expression with its expansion. The outer `None` means not understood.
 fn find_first_brace(units: &[WordUnit]) -> Option<Option<BraceExpansion>> {
     let plain = |unit: &WordUnit| match *unit {
         WordUnit::Letter { letter, is_quoted: false } => Some(letter),
@@ -158,7 +158,7 @@ fn find_first_brace(units: &[WordUnit]) -> Option<Option<BraceExpansion>> {
                 let choices: Option<Vec<_>> = cuts.windows(2).map(between).collect();
                 return Some(Some((open, at, choices?)));
             }
-            // A range is left alone by this reading, and so nothing about it is certain.
+            // Ranges are not expanded here, so nothing about them is certain.
             let inner = units.get(open + 1..at)?;
             let dots = inner.windows(2).any(|two| two.iter().all(|u| plain(u) == Some('.')));
             if dots {

@@ -1,16 +1,16 @@
-//! What stands in front of a command without changing it.
+//! Removes wrappers and variables before a command that do not change it.
 //!
-//! For an allow only a few wrappers and variables are seen through, and only in forms that are
-//! understood completely.
+//! For an allow, only a few wrappers and variables are accepted, and only in forms that are fully
+//! understood.
 
 use super::shell_variable::{is_assignment, is_harmless_assignment};
 use super::shell_word::ShellWord;
 
-/// The command without the variables and wrappers that cannot change what it does. `None` when
-/// something in front is not understood.
+/// The command without harmless variables and wrappers. `None` if something before it is not
+/// understood.
 pub(crate) fn strip_wrappers(words: &[ShellWord]) -> Option<&[ShellWord]> {
     let mut words = words;
-    // Each round takes at least one word off.
+    // Each iteration removes at least one word.
     loop {
         let (first, rest) = words.split_first()?;
         words = match first.as_certain()? {
@@ -18,7 +18,7 @@ pub(crate) fn strip_wrappers(words: &[ShellWord]) -> Option<&[ShellWord]> {
             "time" => skip_flag(rest, "-p")?,
             "nice" => skip_nice(rest)?,
             "nohup" => skip_flag(rest, "")?,
-            // Behind an option it only says what it would run.
+            // With an option it only prints what it would run.
             "command" if rest.first()?.as_certain()?.starts_with('-') => return Some(words),
             "command" => rest,
             "stdbuf" => skip_stdbuf(rest)?,

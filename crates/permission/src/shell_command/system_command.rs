@@ -1,9 +1,9 @@
-//! Programs with a grammar of their own that show the state of the system or of a file.
+//! Programs with an argument syntax of their own that show the state of the system or of a file.
 
 use super::read_only_command::ReadOnlyWords;
 use super::shell_word::ShellWord;
 
-/// Lists of processes. Other letters would show the variables of other processes.
+/// Lists processes. Other letters would show the environment of other processes.
 pub(super) fn analyze_ps(arguments: &[ShellWord]) -> Option<ReadOnlyWords<'_>> {
     let mut words = arguments.iter();
     while let Some(word) = words.next() {
@@ -20,7 +20,7 @@ pub(super) fn analyze_ps(arguments: &[ShellWord]) -> Option<ReadOnlyWords<'_>> {
     Some(ReadOnlyWords::without_files().in_cell())
 }
 
-/// A newer `ps` prints variables under the name `environ`.
+/// Newer versions of `ps` print the environment under the name `environ`.
 fn is_ps_value(text: &str) -> bool {
     !text.contains("env") && !text.starts_with('-') || text.starts_with("-%")
 }
@@ -54,7 +54,7 @@ const PS_LISTS: &[&str] = &[
 const PS_WITH_VALUE: &[&str] =
     &["-o", "-eo", "-p", "-C", "-u", "-U", "-t", "-g", "-fp", "--sort", "--pid", "--ppid", "-axo"];
 
-/// Objects of `ip`, shown.
+/// Shows objects with `ip`.
 pub(super) fn analyze_ip(arguments: &[ShellWord]) -> Option<ReadOnlyWords<'_>> {
     let texts: Vec<&str> = arguments.iter().map(ShellWord::as_certain).collect::<Option<_>>()?;
     let is_flag = |text: &&&str| {
@@ -74,7 +74,7 @@ fn is_ip_object(text: &str) -> bool {
     matches!(text, "a" | "addr" | "address" | "l" | "link" | "r" | "route" | "n" | "neigh" | "rule")
 }
 
-/// `xxd` reads its options by their first letters, and writes its second file.
+/// `xxd` abbreviates its options, and writes its second file.
 pub(super) fn analyze_xxd(arguments: &[ShellWord]) -> Option<ReadOnlyWords<'_>> {
     let mut files = Vec::new();
     let mut words = arguments.iter();
@@ -105,8 +105,8 @@ pub(super) fn analyze_xxd(arguments: &[ShellWord]) -> Option<ReadOnlyWords<'_>> 
     (files.len() <= 1).then(|| ReadOnlyWords::from_files(files))
 }
 
-/// Is a program only asked for its version? Another word might be a file to run, and another letter
-/// might make it run what it is given as input.
+/// Does this only print a program's version? Another word might be a file to run, and another
+/// letter might make it run its input.
 pub(super) fn shows_version(program: &str, word: &str) -> bool {
     let programs: &[&str] = match word {
         "--version" => &[

@@ -1,4 +1,5 @@
-//! The files a word of a command may name, and whether they lie inside the working directories.
+//! The files that a word of a command may name, and whether they are inside the working
+//! directories.
 
 use crate::file_system_view::{
     MATCHING_NAMES_MAX, MatchingNames, PathEntry, ResolvedPath, resolve_links,
@@ -7,7 +8,7 @@ use crate::workspace_roots::{WorkspaceRoots, is_harmless_device};
 
 use super::{PossibleDirectories, ShellWord};
 
-/// The files a word may name, as shown, and what each may mean; nothing where that cannot be known.
+/// The possible files of a word, with all their readings; empty if unknown.
 pub(super) fn resolve_file_word(
     word: &ShellWord,
     directories: &PossibleDirectories,
@@ -27,12 +28,12 @@ pub(super) fn resolve_file_word(
         .collect()
 }
 
-/// Is the word a pattern of the shell, and certain but for what fits it?
+/// Is the word a shell pattern, and otherwise certain?
 pub(super) fn is_glob(word: &ShellWord) -> bool {
     word.is_glob && !word.text.contains('…')
 }
 
-/// May this word name something outside, or something that is more than a file?
+/// May this word name something outside, or something other than a file?
 pub(crate) fn may_leave_workspace(
     word: &ShellWord,
     directories: &PossibleDirectories,
@@ -49,17 +50,18 @@ pub(crate) fn may_leave_workspace(
                 let is_fine = |resolved: &ResolvedPath| {
                     roots.is_inside(resolved) && resolved.entry != PathEntry::Special
                 };
-                // A name with a blank in it becomes several, and one with a star becomes others.
+                // A name with a blank becomes several words, and one with a star is expanded.
                 let becomes_others = |path| is_expanded_by_shell(path, &word.text, directories);
                 if word.is_divided_again && paths.iter().any(becomes_others) {
                     return true;
                 }
-                // Where nothing fits, the shell leaves the pattern as it is.
+                // If nothing matches, the shell keeps the pattern as it is.
                 let is_literal = paths.is_empty()
                     && roots
                         .resolve_text(&word.text, directories.as_slice())
                         .is_none_or(|all| all.iter().any(|resolved| !is_fine(resolved)));
-                // What fits may change until the command runs, so the pattern's own place counts as well.
+                // The matches may change before the command runs, so the pattern's own directory
+                // counts as well.
                 if is_literal || !paths.iter().all(is_fine) {
                     return true;
                 }
@@ -68,7 +70,7 @@ pub(crate) fn may_leave_workspace(
     }
     let texts = match (&word.known, word.is_glob && !word.is_split) {
         (Some(_), _) => find_path_candidates(&word.text),
-        // What lies in a directory is in it, as far as its spelling goes.
+        // Entries of a directory are inside of it, as far as their spelling shows.
         (None, true) if !word.text.contains("..") && !word.text.contains('…') => {
             let directory = word.prefix.rsplit_once('/').map_or("", |(directory, _)| directory);
             let is_root = word.prefix.starts_with('/') && directory.is_empty();
@@ -86,7 +88,7 @@ pub(crate) fn may_leave_workspace(
     })
 }
 
-/// Does the shell make other words of what fits this pattern, where it stands without quotes?
+/// Does the shell split or expand the matches of this pattern again, because it is unquoted?
 fn is_expanded_by_shell(
     resolved: &ResolvedPath,
     pattern: &str,
@@ -100,20 +102,20 @@ fn is_expanded_by_shell(
     written.to_string_lossy().contains(is_active)
 }
 
-/// What a pattern of the shell stands for.
+/// The matches of a shell pattern.
 enum GlobMatches {
-    /// Nobody looked.
+    /// Not checked.
     Unknown,
-    /// More than are looked at, or it cannot be known.
+    /// Too many, or unknown.
     NotListed,
     Paths(Vec<ResolvedPath>),
 }
 
-/// Patterns a word may hold, and places one may be looked for in.
+/// Limits on the patterns in a word, and on the directories for one.
 const GLOB_LEVELS_MAX: usize = 8;
 const GLOB_PLACES_MAX: usize = 1_000;
 
-/// Every path that fits a pattern, from each place the shell may stand in.
+/// Every path that matches a pattern, from each possible directory of the shell.
 fn expand_glob(
     text: &str,
     directories: &PossibleDirectories,
@@ -144,7 +146,7 @@ fn expand_glob(
                 MatchingNames::Unknown => return GlobMatches::Unknown,
                 MatchingNames::NotListed => return GlobMatches::NotListed,
                 MatchingNames::Listed { plain, other } => {
-                    // A plain name leads nowhere else than the directory it is in.
+                    // A plain name does not lead out of its directory.
                     next.extend(plain.iter().map(|name| ResolvedPath {
                         spelled: place.spelled.join(name),
                         real: place.real.join(name),
@@ -163,7 +165,7 @@ fn expand_glob(
     GlobMatches::Paths(found)
 }
 
-/// The texts within a word that may name a file: the word itself, or the value of an option.
+/// The texts in a word that may name a file: the word itself, or the value of an option.
 pub(crate) fn find_path_candidates(text: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let is_option = text.starts_with('-') && text.len() > 1;
@@ -176,7 +178,7 @@ pub(crate) fn find_path_candidates(text: &str) -> Vec<&str> {
     if is_option && !text.starts_with("--") {
         found.extend(text.get(2..).filter(|value| !value.is_empty()));
     }
-    // Letters in front of a slash may be options or a directory; behind an equals sign they are no
+    // Letters before a slash may be options or a directory; after an equals sign they are not
     // options.
     if is_option
         && !text.contains('=')

@@ -1,4 +1,4 @@
-//! Commands that run other commands, looked through for denials: any wrapper, in any form.
+//! Commands that run other commands, analysed for denials: any wrapper, in any form.
 
 use super::parsed_script::{ParsedShellScript, PossibleDirectories, SimpleCommand};
 use super::shell_variable::is_assignment;
@@ -6,7 +6,7 @@ use super::shell_word::ShellWord;
 use super::syntax_walker::{ScriptContext, parse_script_at};
 use super::{interpreter, loose_scanner};
 
-/// Adds a command to what was found, with everything it runs in turn.
+/// Adds a command with everything it runs.
 pub(crate) fn add_with_nested(
     mut part: SimpleCommand,
     context: ScriptContext<'_>,
@@ -67,7 +67,7 @@ pub(crate) fn add_with_nested(
     }
 }
 
-/// Text within a line that a shell will read.
+/// Text within a line that a shell will run.
 struct NestedShellText<'a> {
     context: ScriptContext<'a>,
     working_directories: PossibleDirectories,
@@ -96,7 +96,7 @@ impl NestedShellText<'_> {
         script.mentions.append(&mut inner.mentions);
     }
 
-    /// Text that may be for a shell, and as well may not: not understanding it means nothing.
+    /// Text that may or may not be run by a shell, so a parse failure means nothing.
     fn scan_into(&self, text: &str, script: &mut ParsedShellScript) {
         let mut inner = ParsedShellScript::default();
         if text.contains(char::is_whitespace) || text.contains(['$', '`', ';', '|', '&']) {
@@ -106,14 +106,14 @@ impl NestedShellText<'_> {
         script.removals.append(&mut inner.removals);
     }
 
-    /// The text handed to `eval`, which joins its words.
+    /// The text of `eval`, which joins its words.
     fn parse_joined(&self, words: &[ShellWord], script: &mut ParsedShellScript) {
         script.has_hidden |= words.iter().any(ShellWord::is_expanded);
         let text: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
         self.parse_into(&text.join(" "), script);
     }
 
-    /// A shell with text of its own runs that; one without a file reads commands we do not see.
+    /// A shell with `-c` runs that text; one without a file runs commands we do not see.
     fn parse_shell_arguments(&self, arguments: &[ShellWord], script: &mut ParsedShellScript) {
         let is_option = |word: &ShellWord| word.text.starts_with(['-', '+']);
         let takes_text = arguments
@@ -126,8 +126,8 @@ impl NestedShellText<'_> {
         }
     }
 
-    /// What stands behind a wrapper is looked for at each of its words; a shell with text of its
-    /// own has to be looked into as well.
+    /// A command after a wrapper may start at any of its words; a shell with `-c` must be analysed
+    /// as well.
     fn parse_shell_behind(&self, arguments: &[ShellWord], script: &mut ParsedShellScript) {
         let is_shell = |word: &ShellWord| SHELLS.contains(&base_name(&word.text));
         let at = arguments.iter().position(is_shell);
@@ -137,7 +137,7 @@ impl NestedShellText<'_> {
     }
 }
 
-/// Texts that commands are given as input are commands themselves if any of them is a shell.
+/// Texts that commands get as input are commands if any of them is a shell.
 pub(crate) fn parse_shell_input(
     from: usize,
     documents: &[String],
@@ -162,8 +162,8 @@ pub(crate) fn base_name(program: &str) -> &str {
     program.rsplit('/').next().unwrap_or(program)
 }
 
-/// Does it hand a command to another place, or keep it for later? Looked through for denials; a rule
-/// for the program still covers what happens there.
+/// Does it run a command on another machine, or later? Analysed for denials; a rule for the program
+/// still covers what happens there.
 fn runs_elsewhere(program: &str, arguments: &[ShellWord]) -> bool {
     let has = |words: &[&str]| arguments.iter().any(|word| words.contains(&word.text.as_str()));
     match program {
@@ -181,17 +181,17 @@ fn runs_elsewhere(program: &str, arguments: &[ShellWord]) -> bool {
 
 const SHELLS: &[&str] = &["sh", "bash", "zsh", "dash", "ksh", "ash", "fish"];
 
-/// Words of the shell's grammar that may stand in front of a command.
+/// Keywords that may come before a command.
 const GRAMMAR: &[&str] =
     &["if", "then", "else", "elif", "do", "while", "until", "!", "coproc", "function", "{", "}"];
 
 const FIND_RUNS: &[&str] = &["-exec", "-execdir", "-ok", "-okdir"];
 
-/// Wrappers that may be given their command as one text.
+/// Wrappers that accept their command as one text.
 const TAKE_TEXT: &[&str] =
     &["env", "watch", "parallel", "flock", "script", "systemd-run", "npx", "hyperfine"];
 
-/// Programs that run the program named behind them.
+/// Programs that run the program named in their arguments.
 pub(crate) const WRAPPERS: &[&str] = &[
     "timeout",
     "time",

@@ -1,8 +1,7 @@
-//! `xargs` behind a command that lists files of the working directories.
+//! `xargs` after a command that lists files of the working directories.
 //!
-//! What it runs is given names that are not known before. They are names of files that were listed,
-//! so a program whose every option only reads may have them. What lists them is judged as a part of
-//! its own.
+//! What it runs gets names that are unknown here. They are names of listed files, so a program
+//! whose options all only read is accepted. The listing command is decided as a separate part.
 
 use super::find_command::{analyze_find, reads_any_operand};
 use super::parsed_script::SimpleCommand;
@@ -27,7 +26,7 @@ pub(super) fn analyze_xargs(part: &SimpleCommand) -> Option<ReadOnlyWords<'_>> {
     (reads && is_replaced).then(|| look.in_cell())
 }
 
-/// Does the command print names of files that lie where it looks, and nothing else?
+/// Does the command only print names of files below its search roots?
 pub(super) fn lists_names(part: &SimpleCommand) -> bool {
     let Some((first, arguments)) = part.words.split_first() else { return false };
     if !part.assigns.is_empty() || part.words.iter().any(|word| word.as_certain().is_none()) {
@@ -48,7 +47,7 @@ pub(super) fn lists_names(part: &SimpleCommand) -> bool {
                 word.text.starts_with('-') && word.text.contains(['l', 'g', 'o', 's', 'i']);
             is_long || word.text.starts_with("--")
         }),
-        // Another separator makes another name of a path, and a label is no file at all.
+        // Another separator changes the path, and a label is not a file.
         "fd" => !has_long(&["--path-separator", "--format", "--base-directory"]),
         "rg" => {
             has(&["-l", "--files", "--files-with-matches"])
@@ -71,7 +70,7 @@ pub(super) fn lists_names(part: &SimpleCommand) -> bool {
     }
 }
 
-/// Does the command hand on lines it is given, changing none?
+/// Does the command pass on lines unchanged?
 pub(super) fn filters_lines(part: &SimpleCommand) -> bool {
     let program = part.words.first().and_then(ShellWord::as_certain).unwrap_or_default();
     let is_filter = matches!(program, "grep" | "egrep" | "head" | "tail" | "sort" | "uniq");

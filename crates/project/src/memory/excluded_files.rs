@@ -16,7 +16,7 @@ impl Default for ExcludedFiles {
 }
 
 impl ExcludedFiles {
-    /// Reads them; one that cannot be read is left out and named.
+    /// Parses the patterns; invalid ones are skipped and reported.
     pub(super) fn new(patterns: &[String]) -> (Self, Vec<String>) {
         let mut globs = GlobSetBuilder::new();
         let mut problems = Vec::new();
@@ -33,7 +33,7 @@ impl ExcludedFiles {
         (Self { globs }, problems)
     }
 
-    /// Is this file one of them, as it is named or as it really lies?
+    /// Is this file excluded, by its path as written or resolved?
     pub(super) fn contains(&self, path: &Path, real: &Path) -> bool {
         self.globs.is_match(path) || self.globs.is_match(real)
     }

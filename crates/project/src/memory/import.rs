@@ -1,8 +1,8 @@
-//! `@path` in a line of instructions: which file is meant.
+//! Imports: finds `@path` in a line of instructions, and resolves it.
 
 use std::path::{Path, PathBuf};
 
-/// The files named in a line, as they are written; not those in code.
+/// The files mentioned in a line, as written; not those in code.
 pub fn find_mentions(line: &str) -> Vec<String> {
     let mut found = Vec::new();
     let plain = blank_code_spans(line);
@@ -18,7 +18,7 @@ pub fn find_mentions(line: &str) -> Vec<String> {
     found
 }
 
-/// Names in quotes, which may hold blanks, and the line without them.
+/// Quoted names, which may contain blanks, and the line without them.
 fn split_quoted_names(line: &str) -> (Vec<String>, String) {
     let mut names = Vec::new();
     let mut plain = String::new();
@@ -42,8 +42,8 @@ fn split_quoted_names(line: &str) -> (Vec<String>, String) {
     (names, plain)
 }
 
-/// The real path of a file that is named in another, if it is there. Words after an at sign that
-/// are no files are just words.
+/// The canonical path of an imported file, if it exists. Words after an at sign that are not files
+/// are plain text.
 pub(super) fn resolve_import(
     import: &str,
     importer: &Path,
@@ -56,7 +56,7 @@ pub(super) fn resolve_import(
     path.canonicalize().ok().filter(|path| path.is_file())
 }
 
-/// The line with blanks where it shows code.
+/// The line with code replaced by blanks.
 fn blank_code_spans(line: &str) -> String {
     let mut plain = String::with_capacity(line.len());
     let mut rest = line;

@@ -1,4 +1,4 @@
-//! Takes in files of instructions, and what they take in: each once, by its real path.
+//! Loads instruction files and their imports, each file once by its canonical path.
 
 use std::collections::BTreeSet;
 use std::io::Read;
@@ -13,7 +13,7 @@ use super::memory_file::{self, MemoryFileContent};
 use crate::markdown_files::list_markdown_files;
 use windlass_host::regular_file::{open_regular, report_if_special};
 
-/// Who wrote a file, which decides what it may take in.
+/// The author of a file, which determines what it may import.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MemoryAuthor {
     System,
@@ -29,7 +29,7 @@ pub(super) struct MemorySection {
     pub(super) text: String,
 }
 
-/// A file that counts for some files alone.
+/// A file that applies only to certain files.
 #[derive(Clone, Debug)]
 pub(super) struct PathRule {
     pub(super) files: GlobSet,
@@ -42,7 +42,7 @@ pub(super) struct MemoryLoader {
     pub(super) project: PathBuf,
     home: Option<PathBuf>,
     pub(super) excluded: ExcludedFiles,
-    /// By their real paths: what is linked or imported twice is added once.
+    /// By canonical path: a file that is linked or imported twice is added once.
     pub(super) loaded_paths: BTreeSet<PathBuf>,
     pub(super) sections: Vec<MemorySection>,
     pub(super) rules: Vec<PathRule>,
@@ -64,7 +64,7 @@ impl MemoryLoader {
         }
     }
 
-    /// What a directory has to say: its own file, and the user's private one.
+    /// Loads a directory's own file, and the user's private one.
     pub(super) fn load_folder(&mut self, folder: &Path, project: bool, local: bool) {
         if project {
             let own = ["CLAUDE.md", ".claude/CLAUDE.md", "AGENTS.md"];
@@ -76,7 +76,7 @@ impl MemoryLoader {
         }
     }
 
-    /// Takes in the beginning of the notes of earlier conversations, as they are.
+    /// Loads the beginning of the notes of earlier conversations, unchanged.
     pub(super) fn load_auto_memory(&mut self, path: &Path) {
         let file = match open_regular(path) {
             Ok(file) => file,
@@ -96,14 +96,14 @@ impl MemoryLoader {
         }
     }
 
-    /// Takes in a file and what it takes in. Says whether it is there.
+    /// Loads a file and its imports. Returns whether it exists.
     pub(super) fn load_file(&mut self, path: &Path, author: MemoryAuthor) -> bool {
         let Some(real) = self.resolve_allowed(path, author) else { return path.exists() };
         self.add_with_imports(&real, author, IMPORT_DEPTH_MAX);
         true
     }
 
-    /// Takes in the rules of a folder; those for some files alone are kept for later.
+    /// Loads the rules of a folder; those for certain files are stored for later.
     pub(super) fn load_rules(&mut self, folder: &Path, author: MemoryAuthor) {
         for path in list_markdown_files(folder) {
             let Some(real) = self.resolve_allowed(&path, author) else { continue };
@@ -171,8 +171,8 @@ impl MemoryLoader {
         }
     }
 
-    /// A file of the project must lie in it; one above it must be the user's own, because others may
-    /// write to directories such as the one for temporary files.
+    /// A project's file must be inside of the project; a file above it must belong to the user,
+    /// because others can write to directories such as the temporary one.
     fn is_trusted(&self, path: &Path, real: &Path) -> bool {
         if path.starts_with(&self.project) {
             return real.starts_with(&self.project);
@@ -186,10 +186,10 @@ impl MemoryLoader {
     }
 }
 
-/// Files taken in by files that were taken in.
+/// Limit on nested imports.
 pub(super) const IMPORT_DEPTH_MAX: u8 = 4;
-/// Notes of earlier conversations that are read.
+/// Limit on the lines of notes.
 const NOTES_LINES_MAX: usize = 200;
 const NOTES_BYTES_MAX: u64 = 25 * 1024;
-/// Patterns of all rules together.
+/// Limit on the patterns of all rules together.
 const PATTERNS_MAX: usize = 1_000;

@@ -1,5 +1,5 @@
-//! One file of instructions: its text without comments, and which other files it names. Knows a
-//! little Markdown: what stands in code is neither a comment nor an import.
+//! Parses one instruction file: its text without comments, and its imports. Understands enough
+//! Markdown to ignore comments and imports in code.
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -12,17 +12,17 @@ use windlass_host::regular_file::RegularFileError;
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct MemoryFileContent {
     pub(super) text: String,
-    /// Files it takes in, as they are written.
+    /// Its imports, as written.
     pub(super) imports: Vec<String>,
 }
 
-/// Reads it, or says why not. Lines between `---` at its beginning are not for the model.
+/// Reads it, or returns why not. Front matter is not for the model.
 pub(super) fn read_memory_file(path: &Path) -> Result<MemoryFileContent, String> {
     let text = read_text(path)?;
     Ok(parse_memory_file(FrontMatter::parse(&text).map_or(text.as_str(), |page| page.body)))
 }
 
-/// The files it counts for alone, if it says so.
+/// The files to which it is limited, if it has patterns.
 pub(super) fn read_path_patterns(path: &Path) -> Result<Option<Vec<String>>, String> {
     let text = read_text(path)?;
     Ok(FrontMatter::parse(&text)
@@ -78,11 +78,11 @@ fn parse_memory_file(text: &str) -> MemoryFileContent {
     MemoryFileContent { text: stripped, imports }
 }
 
-/// The sign of a fence and how often it stands there, if this begins or ends one.
+/// The character and length of a code fence, if this line starts or ends one.
 fn parse_fence(line: &str) -> Option<(char, usize)> {
     let sign = line.chars().next().filter(|sign| matches!(sign, '`' | '~'))?;
     let length = line.chars().take_while(|one| *one == sign).count();
-    // Code in a line may begin with as many signs, but then it ends there too.
+    // An inline code span may start with as many characters, but then it ends on the same line.
     let is_span = sign == '`' && line.trim_start_matches('`').contains('`');
     (length >= 3 && !is_span).then_some((sign, length))
 }

@@ -1,12 +1,11 @@
-//! Memory files, put together for the model: which files, in which order,
-//! and how much of them.
+//! Assembles memory files for the model: which files, in which order, and how much of each.
 //!
-//! From broad to narrow: the machine's, the user's, notes of earlier conversations, then from the root
-//! down to the working directory. A directory's `AGENTS.md` is read where it has no `CLAUDE.md`. What
-//! lies below the working directory, and rules for some files alone, are added when such a file is
-//! first read: see `path_instructions`. A project's
-//! files may import other files of the project and nothing else: there is no permission prompt here, and
-//! text of others must not choose which of the user's files are sent away.
+//! From broad to narrow: the machine's, the user's, notes of earlier conversations, then from the
+//! root down to the working directory. A directory's `AGENTS.md` is read if it has no `CLAUDE.md`.
+//! Files below the working directory, and rules for certain files, are added when such a file is
+//! first read: see `path_instructions`. A project's files may import only files of the project:
+//! there is no permission prompt here, and untrusted text must not choose which of the user's files
+//! are sent to a provider.
 
 mod excluded_files;
 mod import;
@@ -28,7 +27,7 @@ use windlass_host::user_directories;
 #[derive(Debug, Default)]
 pub struct LoadedMemory {
     pub text: Option<String>,
-    /// Added later, when a file they count for is read.
+    /// Added later, when a matching file is read.
     pub path_instructions: Option<Arc<PathInstructionFiles>>,
     /// What was left out, and why.
     pub notes: Vec<String>,
@@ -38,16 +37,16 @@ pub struct LoadedMemory {
 pub struct MemoryOptions {
     pub user: bool,
     pub project: bool,
-    /// The user's private files in the project.
+    /// Read the user's private files in the project.
     pub local: bool,
-    /// Globs over absolute paths; what they match is not read, unless it is the machine's.
+    /// Globs of excluded absolute paths; do not apply to the machine's file.
     pub excludes: Vec<String>,
-    /// Notes of earlier conversations.
+    /// The notes of earlier conversations.
     pub auto_memory_file: Option<PathBuf>,
-    /// Folders besides that of the session whose files are read too.
+    /// Further folders whose files are read.
     pub more_folders: Vec<PathBuf>,
-    /// Bytes of text that is always there. Over it, the longest files are cut, so that a large one
-    /// does not push out the others.
+    /// Limit on the text that is always sent. Above it the longest files are truncated, so that one
+    /// large file does not displace the others.
     pub bytes_max: usize,
 }
 
@@ -109,10 +108,10 @@ fn render_sections(sections: &[MemorySection]) -> String {
     text
 }
 
-/// A file that the instructions of a session were put together from.
+/// A loaded file, for display.
 pub struct MemoryFileSize<'a> {
     pub path: &'a str,
-    /// As other programs call it.
+    /// The kind, in the terms of other programs.
     pub kind: &'static str,
     pub bytes: usize,
 }

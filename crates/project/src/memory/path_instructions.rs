@@ -1,5 +1,5 @@
-//! Instructions that are added when a file they count for is first read: those of folders below the
-//! working directory, and rules for some files alone.
+//! Instructions that are added when a matching file is first read: those of folders below the
+//! working directory, and rules for certain files.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use super::loader::{IMPORT_DEPTH_MAX, MemoryLoader, MemorySection};
 
 #[derive(Debug)]
 pub struct PathInstructionFiles {
-    /// With everything that was said at the start marked as seen.
+    /// Knows what was loaded at the start, so that it is not repeated.
     loader: MemoryLoader,
     cwd: PathBuf,
     project: bool,
@@ -29,7 +29,8 @@ impl PathInstructionSource for PathInstructionFiles {
         let Ok(real) = file.canonicalize() else { return Vec::new() };
         let mut loader = self.loader.clone();
         let Ok(inside) = real.strip_prefix(&self.loader.project) else { return Vec::new() };
-        // From the project's root down; what is on the way to where we are was said at the start.
+        // From the project's root down; folders above the working directory were loaded at the
+        // start.
         let mut folders: Vec<&Path> = real.ancestors().skip(1).collect();
         folders
             .retain(|folder| folder.starts_with(&loader.project) && !self.cwd.starts_with(folder));

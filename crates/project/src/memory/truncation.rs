@@ -1,9 +1,9 @@
-//! Cuts the longest files when all together are too long: each keeps as much as it needs
-//! to, so that a large file does not push out the others.
+//! Truncates the longest files when the total is too long, so that one large file does not displace
+//! the others.
 
 use super::loader::MemorySection;
 
-/// Cuts them to so many bytes together, and says which were cut.
+/// Truncates to this total size, and returns which files were truncated.
 pub(super) fn truncate_sections(sections: &mut [MemorySection], bytes_max: usize) -> Vec<String> {
     let mut lengths: Vec<usize> = sections.iter().map(|section| section.text.len()).collect();
     if lengths.iter().sum::<usize>() <= bytes_max {
@@ -21,7 +21,7 @@ pub(super) fn truncate_sections(sections: &mut [MemorySection], bytes_max: usize
     notes
 }
 
-/// How much each file may keep: what the short ones leave is for the long ones.
+/// The share of each file: what short files do not use is left for long ones.
 fn compute_share(ascending: &[usize], bytes_max: usize) -> usize {
     let mut left = bytes_max;
     let mut others = ascending.len();

@@ -1,7 +1,7 @@
-//! Where the user's configuration is, and its text.
+//! Finds and reads the user's configuration.
 //!
-//! It may name programs to run and addresses that get keys, so a file that others may
-//! write is refused.
+//! It may name programs to run and addresses that get keys, so a file that others can write is
+//! refused.
 
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
@@ -13,7 +13,7 @@ use windlass_host::regular_file::{RegularFileError, open_regular, report_if_spec
 use windlass_host::user_directories;
 
 /// `$XDG_CONFIG_HOME/windlass/config.toml`, or the same below `~/.config`. A relative value counts
-/// as none.
+/// as unset.
 pub(super) fn config_path(lookup: &impl EnvLookup) -> Option<PathBuf> {
     Some(user_directories::config_directory(lookup)?.join("config.toml"))
 }

@@ -1,4 +1,4 @@
-//! Dollars as people write them, read without floats: a float could not keep a limit exactly.
+//! Parses dollar amounts without floats, which could not represent a limit exactly.
 
 use toml::de::DeValue;
 use windlass_config_text::{TomlEntry, TomlMistake};

@@ -1,8 +1,8 @@
-//! What is known of providers and models, and what the user says about them.
+//! The known providers and models, and the user's configuration of them.
 //!
-//! Two files of one form, the later one winning field by field: the table that is built in, and the
-//! user's own `config.toml`. Nothing is ever read from the project that is worked on: its author
-//! must not choose where keys go. The environment and the flags are looked at elsewhere.
+//! Merges two files of the same form field by field: the built-in table, and the user's
+//! `config.toml`, which takes precedence. Nothing is read from the project: its author must not
+//! choose where keys are sent. The environment and the flags are handled elsewhere.
 
 mod config_file;
 pub mod dollars;
@@ -27,26 +27,26 @@ pub struct Config {
     /// By `provider/name`, or `provider/*` for all of a provider.
     pub models: BTreeMap<String, ModelConfig>,
     pub aliases: BTreeMap<String, String>,
-    /// Asked when nothing else is said.
+    /// The default model.
     pub default_model: Option<String>,
-    /// Writes summaries.
+    /// The model for summaries.
     pub small_model: Option<String>,
-    /// Asked when the first is overloaded or gone.
+    /// Used when the first model is overloaded or unavailable.
     pub fallback_models: Vec<String>,
-    /// What sessions that are kept survive.
+    /// The durability of journals.
     pub durability: Durability,
     pub transcripts: TranscriptLocation,
-    /// The day the table of facts was made.
+    /// The date of the built-in table.
     pub facts_date: Option<String>,
-    /// The user's file, whether or not it is there.
+    /// The path of the user's file, which need not exist.
     pub path: Option<PathBuf>,
 }
 
-/// A model as it is known: its facts, and whether it is listed at all.
+/// A model with its facts, and whether it is listed.
 #[derive(Clone, Debug)]
 pub struct ResolvedModel {
     pub model: ModelConfig,
-    /// Has it a row of its own?
+    /// Does it have an entry of its own?
     pub is_listed: bool,
 }
 
@@ -92,7 +92,7 @@ impl Config {
         self.models.keys().filter_map(own)
     }
 
-    /// A row with what it takes from the row it is like, and so on.
+    /// Fills an entry's gaps from the entry it inherits from, recursively.
     fn resolve_inheritance(&self, model: &ModelConfig) -> ModelConfig {
         let mut resolved = model.clone();
         for _ in 0..INHERITANCE_DEPTH_MAX {
@@ -161,7 +161,7 @@ impl Config {
         Ok(self)
     }
 
-    /// What each number says may be right and the whole still make no sense.
+    /// Checks numbers that are valid one by one but not together.
     fn check_model_limits(&self, entry: &TomlEntry<'_>) -> Result<(), TomlMistake> {
         let (provider, name) = entry.key.split_once('/').unwrap_or_default();
         let model = self.resolve_model(provider, name).model;
@@ -206,7 +206,7 @@ fn format_mistake(mistake: &TomlMistake, path: &Path, text: &str) -> String {
     format!("{}, {}: {mistake}", path.display(), mistake.position_in(text))
 }
 
-/// A snapshot is named after its family and a date: `-20251001` or `-2026-04-23`.
+/// A snapshot has the name of its family with a date suffix: `-20251001` or `-2026-04-23`.
 pub fn strip_date_suffix(name: &str) -> &str {
     let is_date = |text: &str| {
         let digits = text.bytes().filter(u8::is_ascii_digit).count();
@@ -236,10 +236,11 @@ const KEYS: &[&str] = &[
     "model",
     "facts",
 ];
-/// A killed process by default: to wait for the disk makes every turn some milliseconds longer.
+/// The default survives a killed process only: waiting for the disk makes every turn some
+/// milliseconds longer.
 const DURABILITY_KEYWORDS: &[(&str, Durability)] =
     &[("kill", Durability::Written), ("power_loss", Durability::Synced)];
-/// How far a row may be like a row that is like a row.
+/// Limit on nested inheritance.
 const INHERITANCE_DEPTH_MAX: usize = 4;
 
 #[cfg(test)]

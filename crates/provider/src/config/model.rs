@@ -1,4 +1,4 @@
-//! What is known of one model: window, output, prices, abilities. Facts; nothing is decided here.
+//! The facts about one model: window, output, prices, abilities.
 
 use windlass_config_text::{TomlEntry, TomlMistake, find_similar_name};
 use windlass_vocabulary::{Effort, ModelFacts, ModelName, Prices, Tokens};
@@ -6,38 +6,38 @@ use windlass_vocabulary::{Effort, ModelFacts, ModelName, Prices, Tokens};
 use super::Config;
 use super::dollars::parse_dollars;
 
-/// A model's row. What it does not say is unknown.
+/// A model's entry. A missing field is unknown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ModelConfig {
-    /// The row that fills the gaps of this one.
+    /// The entry that fills the gaps of this one.
     pub(super) inherits_from: Option<String>,
-    /// Tokens of input and output together.
+    /// Limit on input and output tokens together.
     pub window: Option<u64>,
-    /// Asked for when nothing else is said.
+    /// The default limit on output tokens.
     pub output_default: Option<u64>,
     pub output_max: Option<u64>,
-    /// What it costs; zeros mean that it is free.
+    /// Its prices; zeros mean that it is free.
     pub price: Option<Prices>,
     pub tools: Option<bool>,
     pub images: Option<bool>,
     /// Does the provider cache prompts?
     pub cache: Option<bool>,
-    /// Can it think, and can that be switched off?
+    /// Does it support reasoning, and can that be disabled?
     pub thinking: Option<ThinkingSupport>,
     pub effort: Option<Vec<Effort>>,
-    /// Images and documents in one request.
+    /// Limit on images and documents in one request.
     pub media_max: Option<u64>,
-    /// Does the provider take old tool results out itself when asked to?
+    /// Can the provider remove old tool results on request?
     pub clears_results: Option<bool>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ThinkingSupport {
-    /// It cannot be asked to.
+    /// No.
     None,
-    /// It can be switched on and off.
+    /// It can be enabled and disabled.
     Optional,
-    /// It cannot be switched off.
+    /// It cannot be disabled.
     Always,
 }
 
@@ -59,10 +59,10 @@ impl ModelConfig {
         }
     }
 
-    /// What the loop must know, with cautious values for what is unknown.
+    /// The facts for the engine, with cautious defaults for unknown ones.
     pub fn to_model_facts(&self, name: &str) -> ModelFacts {
         let window = self.window.unwrap_or(WINDOW_DEFAULT);
-        // An answer that could fill the whole window would leave no room for a question.
+        // An output limit of the whole window would leave no room for input.
         let room = (window / 2).max(1);
         let output_max = self.output_max.unwrap_or_else(|| OUTPUT_MAX_DEFAULT.min(room));
         let output_default =
@@ -77,8 +77,8 @@ impl ModelConfig {
     }
 }
 
-/// Prices of input and output, with the cache at the usual shares of the input price: writing costs
-/// a quarter more, reading a tenth.
+/// Prices from input and output prices, with the usual factors for the cache: writing costs a
+/// quarter more than input, reading a tenth of it.
 pub fn build_prices(input: u64, output: u64) -> Prices {
     Prices {
         input,
@@ -195,9 +195,9 @@ const KEYS: &[&str] = &[
     "clears_results",
 ];
 const TOKENS_MAX: u64 = 100_000_000;
-/// For a model that is not in the table.
+/// For a model without an entry.
 const WINDOW_DEFAULT: u64 = 200_000;
 const OUTPUT_MAX_DEFAULT: u64 = 32_000;
 const OUTPUT_DEFAULT_UNLISTED: u64 = 8_000;
-/// Asked for when a model can give more.
+/// The default limit for models that support more.
 const OUTPUT_DEFAULT: u64 = 32_000;

@@ -1,6 +1,6 @@
-//! A provider: where its server is, which language it speaks, and where the proof comes from.
+//! A provider: its address, its wire, and where its key is found.
 //!
-//! A secret never stands here, only the place where it is found.
+//! Never contains a secret, only its location.
 
 use windlass_config_text::{TomlEntry, TomlMistake, TomlTable};
 use windlass_driver::GuardedCommandLine;
@@ -10,17 +10,17 @@ use windlass_vocabulary::WireFormat;
 pub struct ProviderConfig {
     pub wire: Option<WireFormat>,
     pub base_url: Option<String>,
-    /// Did the user's file give the address?
+    /// Is the address from the user's file?
     pub is_base_url_from_user: bool,
-    /// Variables that give another address, the first that is set.
+    /// Variables that override the address; the first one set is used.
     pub base_url_env: Vec<String>,
-    /// Variables with the provider's own kind of key.
+    /// Variables with a key in the provider's own scheme.
     pub key_env: Vec<String>,
-    /// Variables with a bearer token, which goes before a key.
+    /// Variables with a bearer token, which takes precedence over a key.
     pub token_env: Vec<String>,
     pub key_file: Option<String>,
     pub key_command: KeyProgram,
-    /// Must the key be in the key ring, or must that not be looked at?
+    /// Whether the key must be in the key ring; `Some(false)` means that it is not searched.
     pub keyring: Option<bool>,
     /// Sent with every request.
     pub headers: Vec<(String, String)>,
@@ -28,25 +28,25 @@ pub struct ProviderConfig {
     pub output_limit_name: Option<OutputLimitName>,
     pub title: Option<String>,
     pub suggested_model: Option<String>,
-    /// How the names of its models begin.
+    /// Prefixes of its model names.
     pub families: Vec<String>,
 }
 
-/// What servers of one wire call the limit on output.
+/// The field name for the output limit, which differs between servers of one wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OutputLimitName {
-    /// The older name, which every imitation knows.
+    /// The older name, which all compatible servers accept.
     MaxTokens,
-    /// The newer one, which the newest models insist on.
+    /// The newer name, which the newest models require.
     MaxCompletionTokens,
 }
 
 /// A program that prints a key.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KeyProgram {
-    /// The program and its arguments; empty where there is none.
+    /// The program and its arguments; empty if there is none.
     pub words: Vec<String>,
-    /// How it is written, where that is in settings; checked before each start.
+    /// The command line from settings; checked before each start.
     pub written: GuardedCommandLine,
 }
 
@@ -58,7 +58,7 @@ impl KeyProgram {
 }
 
 impl ProviderConfig {
-    /// May it be asked without a key?
+    /// Can it be used without a key?
     pub fn needs_no_key(&self) -> bool {
         self.key_env.is_empty()
             && self.token_env.is_empty()
@@ -139,7 +139,7 @@ pub(super) fn parse_provider(
     Ok(provider)
 }
 
-/// Only one source of a key: with two it would be unclear which key is used.
+/// Only one source of a key is allowed: with two it would be unclear which is used.
 fn refuse_two_key_sources(
     provider: &ProviderConfig,
     table: &TomlTable<'_>,

@@ -1,10 +1,10 @@
-//! The system's key ring, asked through the system's own program: `secret-tool` (libsecret) or, on
-//! macOS, `security`.
+//! The system's key ring, through the system's program: `secret-tool` (libsecret) or, on macOS,
+//! `security`.
 //!
-//! A key is kept under its provider's name and the origin it may go to, so a provider that was moved
-//! to another address does not get it. Looking never opens a window and ends after [`SEARCH_TIMEOUT`];
-//! only where a key is known to be there may the user be asked to unlock it. No key is ever an
-//! argument of a program, where others could read it, and none is shown.
+//! A key is stored under its provider's name and the origin it may be sent to, so a provider whose
+//! address was changed does not get it. Searching never opens a dialog and ends after
+//! [`SEARCH_TIMEOUT`]; the user may be asked to unlock the key ring only if it is known to contain
+//! a key. A key is never an argument of a program, where others could read it, and never shown.
 
 mod secret_tool;
 mod security;
@@ -18,25 +18,25 @@ use crate::external_program;
 use windlass_host::environment;
 use windlass_host::environment::EnvLookup;
 
-/// What a key is kept under.
+/// The name of a stored key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeyringSlot<'a> {
     pub provider: &'a str,
-    /// Where it may go.
+    /// The origin to which the key may be sent.
     pub origin: &'a str,
 }
 
-/// What a look finds. Has no `Debug`, because it may hold a key.
+/// The result of a search. Has no `Debug`, because it may contain a key.
 pub enum KeyringSearchResult {
     Missing,
-    /// A key that is given only when it is asked for, perhaps after unlocking.
+    /// A key that is returned only by `fetch`, perhaps after unlocking.
     Withheld,
     Key(String),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KeyringError {
-    /// What is missing, and how to get it.
+    /// What is missing, and how to install it.
     Unavailable(&'static str),
     /// The user did not unlock it.
     Locked,
@@ -61,13 +61,13 @@ impl fmt::Display for KeyringError {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Keyring {
-    /// Every key ring of a Linux desktop, through libsecret's program.
+    /// Every key ring of a Linux desktop, through libsecret.
     SecretTool(PathBuf),
     Security,
 }
 
 impl Keyring {
-    /// The one of this system. Starts nothing.
+    /// The key ring of this system. Starts nothing.
     pub fn detect(lookup: &impl EnvLookup) -> Result<Self, KeyringError> {
         if IS_MACOS {
             return Ok(Self::Security);
@@ -80,7 +80,7 @@ impl Keyring {
         }
     }
 
-    /// Looks without asking the user to unlock it.
+    /// Searches without asking the user to unlock it.
     pub fn search(&self, slot: KeyringSlot<'_>) -> Result<KeyringSearchResult, KeyringError> {
         match self {
             Self::SecretTool(program) => {
@@ -104,7 +104,7 @@ impl Keyring {
         }
     }
 
-    /// Gets a key that is kept there, for which the user may have to unlock something.
+    /// Returns a stored key, for which the user may have to unlock the key ring.
     pub fn fetch(&self, slot: KeyringSlot<'_>) -> Result<String, KeyringError> {
         match self {
             Self::SecretTool(program) => {
@@ -128,7 +128,7 @@ impl Keyring {
         }
     }
 
-    /// Keeps a key, and makes sure that it is there.
+    /// Stores a key, and verifies that.
     pub fn store(&self, slot: KeyringSlot<'_>, key: &str) -> Result<(), KeyringError> {
         match self {
             Self::SecretTool(program) => {
@@ -162,7 +162,7 @@ impl Keyring {
         }
     }
 
-    /// Removes every key of a provider, whatever its origin. Says whether there was one.
+    /// Removes all keys of a provider, for every origin. Returns whether there was one.
     pub fn remove(&self, provider: &str) -> Result<bool, KeyringError> {
         match self {
             Self::SecretTool(program) => {
@@ -198,7 +198,7 @@ impl Keyring {
     }
 }
 
-/// Scheme, host and port of an address: where a key may go.
+/// Scheme, host and port of an address: where a key may be sent.
 pub fn url_origin(base_url: &str) -> Option<String> {
     let (scheme, rest) = base_url.split_once("://")?;
     let scheme = scheme.to_ascii_lowercase();
@@ -231,7 +231,7 @@ fn run_keyring_program(
     })
 }
 
-/// Only places that do not depend on where we stand: a project must not choose who gets keys.
+/// Only absolute paths: a project must not choose the program that gets keys.
 fn find_on_path(name: &str, lookup: &impl EnvLookup) -> Option<PathBuf> {
     let is_program = |path: &PathBuf| {
         path.metadata()
@@ -242,7 +242,7 @@ fn find_on_path(name: &str, lookup: &impl EnvLookup) -> Option<PathBuf> {
     folders.find_map(|folder| Some(folder.join(name)).filter(is_program))
 }
 
-/// Without one, every request ends in an error, or starts a bus that the key ring is not on.
+/// Without one, every request fails or starts a bus without the key ring.
 fn has_session_bus(lookup: &impl EnvLookup) -> bool {
     environment::is_set(lookup, "DBUS_SESSION_BUS_ADDRESS")
         || lookup("XDG_RUNTIME_DIR")
@@ -250,11 +250,11 @@ fn has_session_bus(lookup: &impl EnvLookup) -> bool {
 }
 
 const IS_MACOS: bool = cfg!(target_os = "macos");
-/// A look that takes longer is not worth its time.
+/// A slower search is abandoned.
 const SEARCH_TIMEOUT: Duration = Duration::from_secs(2);
 /// The user may have to type a password.
 const UNLOCK_TIMEOUT: Duration = Duration::from_secs(30);
-/// Addresses one provider may have had.
+/// Limit on the origins of one provider.
 const SLOTS_MAX: u32 = 16;
 
 #[cfg(test)]

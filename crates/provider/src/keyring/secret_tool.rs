@@ -1,13 +1,13 @@
-//! Arguments of `secret-tool`, and what its output means.
+//! Arguments of `secret-tool`, and how to parse its output.
 //!
-//! `search` lists what is there without unlocking it; `lookup` asks the user to unlock it.
+//! `search` lists keys without unlocking; `lookup` asks the user to unlock.
 
 use super::{KeyringError, KeyringSearchResult, KeyringSlot};
 use crate::external_program::ProgramOutput;
 
 /// Its name.
 pub(super) const PROGRAM: &str = "secret-tool";
-/// It is not here.
+/// It is not installed.
 pub(super) const NOT_INSTALLED: &str = "secret-tool is not installed (Debian and Ubuntu: apt install libsecret-tools; Fedora and Arch: \
      libsecret)";
 /// It cannot reach the key ring.
@@ -42,7 +42,7 @@ fn build_args(first: &[&str], provider: &str, origin: Option<&str>) -> Vec<Strin
     words.into_iter().map(str::to_owned).collect()
 }
 
-/// What `search` says: nothing at all, or an item, with its secret if it is not locked.
+/// Parses `search`: no output, or an item, with its secret if it is unlocked.
 pub(super) fn parse_search(ended: &ProgramOutput) -> Result<KeyringSearchResult, KeyringError> {
     check_status(ended)?;
     let text = String::from_utf8_lossy(&ended.stdout);
@@ -57,7 +57,7 @@ pub(super) fn parse_search(ended: &ProgramOutput) -> Result<KeyringSearchResult,
     })
 }
 
-/// What `lookup` says about something that is there.
+/// Parses `lookup` for an existing key.
 pub(super) fn parse_lookup(ended: &ProgramOutput) -> Result<String, KeyringError> {
     check_status(ended)?;
     let text = String::from_utf8_lossy(&ended.stdout);
@@ -67,7 +67,7 @@ pub(super) fn parse_lookup(ended: &ProgramOutput) -> Result<String, KeyringError
     }
 }
 
-/// Failing without a message means that the key ring was not unlocked.
+/// A failure without a message means that the key ring was not unlocked.
 pub(super) fn check_status(ended: &ProgramOutput) -> Result<(), KeyringError> {
     let words = ended.stderr_line.trim_start_matches("secret-tool: ");
     match words {

@@ -1,22 +1,22 @@
-//! Arguments of `security`, the program of the macOS keychain, and what its output means.
+//! Arguments of `security`, the program for the macOS keychain, and how to parse its output.
 //!
-//! Written from its manual; no test here has met a real keychain, only the texts are tested. Keys
-//! reach it on standard input, in hexadecimal: its arguments can be read by every program.
+//! Written from its manual; no test uses a real keychain, only the texts are tested. Keys are
+//! passed on standard input, in hexadecimal, because every program can read its arguments.
 
 use windlass_vocabulary::to_hex;
 
 use super::{KeyringError, KeyringSearchResult, KeyringSlot};
 use crate::external_program::ProgramOutput;
 
-/// Where the system has it.
+/// Its path on the system.
 pub(super) const PROGRAM: &str = "/usr/bin/security";
 
-/// Is there such a key? Prints none, so nothing has to be unlocked.
+/// Checks whether a key exists. Prints no key, so nothing must be unlocked.
 pub(super) fn find_args(slot: KeyringSlot<'_>) -> Vec<String> {
     to_owned_args(&["find-generic-password", "-s", &item_name(slot.provider), "-a", slot.origin])
 }
 
-/// Prints the key and nothing else.
+/// Prints only the key.
 pub(super) fn read_args(slot: KeyringSlot<'_>) -> Vec<String> {
     to_owned_args(&[
         "find-generic-password",
@@ -28,7 +28,7 @@ pub(super) fn read_args(slot: KeyringSlot<'_>) -> Vec<String> {
     ])
 }
 
-/// A line for its standard input. An item that is there is replaced.
+/// A line for its standard input. An existing item is replaced.
 pub(super) fn build_add_command(slot: KeyringSlot<'_>, key: &str) -> String {
     let hex = to_hex(key.as_bytes());
     format!(

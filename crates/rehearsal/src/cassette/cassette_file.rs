@@ -1,4 +1,4 @@
-//! Cassettes on disk: read whole, or written one exchange at a time, never half.
+//! Cassettes on disk: read as a whole, written one exchange at a time, each atomically.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::exchange::RecordedExchange;
 use super::format;
 
-/// Recorded traffic: exchanges in the order they were asked.
+/// Recorded exchanges, in the order of the requests.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cassette {
     exchanges: Vec<RecordedExchange>,
@@ -17,21 +17,21 @@ pub struct Cassette {
 /// Why a cassette cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum CassetteError {
-    /// The system does not give it out.
+    /// The file system failed.
     #[error("cannot read the cassette {}: {source}", path.display())]
     Read { path: PathBuf, source: io::Error },
-    /// There is nothing in it.
+    /// There is no exchange in it.
     #[error("{} holds no recording; a cassette is a file, or a folder of files, named *.jsonl", path.display())]
     Empty { path: PathBuf },
-    /// It is not what a recorder writes.
+    /// A line is invalid.
     #[error("{}, line {line}: {problem}; record it again", path.display())]
     Line {
         path: PathBuf,
-        /// Which line; 1 is the first.
+        /// The line number, counted from 1.
         line: usize,
         problem: String,
     },
-    /// It is more than anybody would record.
+    /// It is larger than the limit.
     #[error("{} is too large: at most {FILES_MAX} files and {BYTES_MAX} bytes are read", path.display())]
     TooLarge { path: PathBuf },
 }
@@ -41,7 +41,7 @@ impl Cassette {
     ///
     /// # Errors
     ///
-    /// When it cannot be read, holds nothing, or a line of it is not as a recorder writes it.
+    /// It cannot be read, is empty, or contains an invalid line.
     pub fn load(path: impl AsRef<Path>) -> Result<Self, CassetteError> {
         let path = path.as_ref();
         let failed = |source| CassetteError::Read { path: path.to_owned(), source };
@@ -71,7 +71,7 @@ impl Cassette {
         Self { exchanges }
     }
 
-    /// Its exchanges, in the order they were asked.
+    /// The exchanges, in the order of the requests.
     #[must_use]
     pub fn exchanges(&self) -> &[RecordedExchange] {
         &self.exchanges
@@ -82,7 +82,7 @@ impl Cassette {
     }
 }
 
-/// Several cassettes as one, one after the other.
+/// Concatenates cassettes.
 impl FromIterator<Self> for Cassette {
     fn from_iter<T: IntoIterator<Item = Self>>(cassettes: T) -> Self {
         let exchanges = cassettes.into_iter().flat_map(|cassette| cassette.exchanges);
@@ -103,12 +103,12 @@ pub(crate) fn list_recordings(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Writes one exchange under its number: first beside its place, then moved there, so that no reader
-/// ever sees half of it. What is already there is left alone.
+/// Writes one exchange under its number: first to a temporary file, then renamed, so that no reader
+/// sees half of it. An existing file is left alone.
 pub(crate) fn write_recording(folder: &Path, number: usize, text: &str) -> io::Result<()> {
     let path = folder.join(format!("{number:04}.jsonl"));
     let beside = folder.join(format!(".{number:04}.part"));
-    // What was said to a model is its user's business: other accounts need not read it.
+    // Recordings may be private, so other users must not read them.
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&beside)?;
     let written = file
         .write_all(text.as_bytes())
@@ -118,7 +118,7 @@ pub(crate) fn write_recording(folder: &Path, number: usize, text: &str) -> io::R
         )
         .and_then(|()| fs::rename(&beside, &path));
     if written.is_err() {
-        // The first error is the one to tell; a part left behind is not read by anybody.
+        // Report the first error; a temporary file left behind is never read.
         let _ = fs::remove_file(&beside);
     }
     written
@@ -126,7 +126,7 @@ pub(crate) fn write_recording(folder: &Path, number: usize, text: &str) -> io::R
 
 fn read_recording(path: &Path, left: &mut u64) -> Result<String, CassetteError> {
     let failed = |source| CassetteError::Read { path: path.to_owned(), source };
-    // A pipe or a device would be read for ever.
+    // Reading a pipe or a device might never end.
     if !fs::metadata(path).map_err(failed)?.is_file() {
         return Err(failed(io::Error::new(io::ErrorKind::InvalidInput, "it is not a file")));
     }
@@ -144,7 +144,7 @@ fn read_recording(path: &Path, left: &mut u64) -> Result<String, CassetteError> 
     })
 }
 
-/// Files of one cassette, and exchanges of one recording.
+/// Limits on the files of one cassette, and the exchanges of one recording.
 pub(crate) const FILES_MAX: usize = 9_999;
-/// Bytes of one cassette, and of one recording.
+/// Limit on the size of one cassette, and of one recording.
 pub(crate) const BYTES_MAX: u64 = 1024 * 1024 * 1024;

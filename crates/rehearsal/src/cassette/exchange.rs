@@ -1,15 +1,15 @@
-//! One request and what came back, as it is kept: values only, no file and no socket.
+//! One request with its answer, as data: no file and no socket.
 
 /// One request and its answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordedExchange {
     pub request: RecordedRequest,
-    /// The beginning of the answer; `None` if the connection ended before it.
+    /// The head of the answer; `None` if the connection ended before it.
     pub head: Option<RecordedResponseHead>,
-    /// The body of the answer, in the pieces it came in.
+    /// The body of the answer, in the chunks in which it arrived.
     pub chunks: Vec<RecordedChunk>,
     pub end: ExchangeEnd,
-    /// When it ended, counted from the request.
+    /// When it ended, in milliseconds after the request.
     pub end_millis: u64,
 }
 
@@ -19,47 +19,47 @@ pub struct RecordedRequest {
     pub method: String,
     /// The path with its query.
     pub path: String,
-    /// A few headers that tell requests apart; names in lower case. Never a credential.
+    /// A few headers that distinguish requests; names in lower case. Never a credential.
     pub headers: Vec<(String, String)>,
     pub body: Vec<u8>,
 }
 
-/// The beginning of an answer.
+/// The head of an answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RecordedResponseHead {
     pub status: u16,
-    /// Names in lower case. Those that frame the body are not among them.
+    /// Names in lower case, without the headers that frame the body.
     pub headers: Vec<(String, String)>,
-    /// How long the body was said to be, if it was said.
+    /// The announced length of the body, if any.
     pub length: Option<u64>,
-    /// When it came, counted from the request.
+    /// When it arrived, in milliseconds after the request.
     pub millis: u64,
 }
 
-/// A piece of a body.
+/// A chunk of a body.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RecordedChunk {
-    /// When it came, counted from the request.
+    /// When it arrived, in milliseconds after the request.
     pub millis: u64,
-    /// Its bytes; never none.
+    /// Its bytes; never empty.
     pub bytes: Vec<u8>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExchangeEnd {
     Complete,
-    /// The connection was closed before that.
+    /// The connection was closed before the end.
     Cut,
-    /// The connection was reset before that.
+    /// The connection was reset before the end.
     Reset,
-    /// It had not ended when the client left or patience ran out.
+    /// It had not ended when the client disconnected or the timeout was reached.
     Unfinished,
 }
 
 impl ExchangeEnd {
     pub const ALL: [Self; 4] = [Self::Complete, Self::Cut, Self::Reset, Self::Unfinished];
 
-    /// The word for it in a file.
+    /// Its name in a file.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -72,13 +72,13 @@ impl ExchangeEnd {
 }
 
 impl RecordedExchange {
-    /// The whole body of the answer.
+    /// The complete body of the answer.
     #[must_use]
     pub fn body(&self) -> Vec<u8> {
         self.chunks.iter().flat_map(|chunk| chunk.bytes.iter().copied()).collect()
     }
 
-    /// Has this answer no body, whatever its headers say?
+    /// Does this answer have no body, whatever its headers say?
     pub(crate) fn is_bodiless(&self) -> bool {
         let status = self.head.as_ref().map_or(200, |head| head.status);
         has_no_body(&self.request.method, status)

@@ -1,4 +1,4 @@
-//! The text of a cassette: exchanges to lines of JSON, and back to the same bytes.
+//! Serializes exchanges to lines of JSON, and parses them to the same bytes.
 //!
 //! ```text
 //! {"cassette":1,"request":{"method":"POST","path":"/v1/messages","headers":[],"body":{"json":{}}}}
@@ -7,10 +7,9 @@
 //! {"end":"complete","millis":9}
 //! ```
 //!
-//! A line with `cassette` begins an exchange, so that files put one after the other are a cassette
-//! too. Bytes are `json` where they are JSON on one line (kept to the letter), else `text`, with
-//! `before` and `after` for the bytes of a character that was cut in two, else `base64`. It does not
-//! scrub and reads no file.
+//! A line with `cassette` starts an exchange, so concatenated files are a cassette too. Bytes are
+//! `json` if they are JSON on one line (kept unchanged), else `text`, with `before` and `after` for
+//! the bytes of a character that was split, else `base64`. Does not scrub and reads no file.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -54,7 +53,7 @@ pub(crate) fn serialize_exchange(exchange: &RecordedExchange) -> Result<String, 
     Ok(text)
 }
 
-/// The exchanges of a text, or the number of the first wrong line and what is wrong with it.
+/// The exchanges of a text, or the number of the first invalid line and what is wrong with it.
 pub(crate) fn parse_exchanges(text: &str) -> Result<Vec<RecordedExchange>, (usize, String)> {
     let mut exchanges = Vec::new();
     let mut open: Option<RecordedExchange> = None;
@@ -123,7 +122,7 @@ fn begin_exchange(request: CassetteRequestLine) -> Result<RecordedExchange, Stri
 
 fn to_response_head(head: CassetteResponseLine) -> RecordedResponseHead {
     let CassetteResponseLine { status, mut headers, length, millis } = head;
-    // The body is framed anew when it is sent; two framings would contradict each other.
+    // The body is framed again when it is sent; a second framing would contradict that.
     headers.retain(|(name, _)| {
         !FRAMING_HEADERS.iter().any(|framing| name.eq_ignore_ascii_case(framing))
     });
@@ -170,7 +169,7 @@ struct CassetteResponseLine {
     millis: u64,
 }
 
-/// Bytes, as readable as they can be.
+/// Bytes in the most readable form.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct CassetteBytes {
@@ -204,7 +203,7 @@ impl CassetteBytes {
         };
         let (text, after) = split_bytes(rest, whole);
         match std::str::from_utf8(text) {
-            // At most three bytes of a character can be missing on either side.
+            // At most three bytes of a character can be missing at either end.
             Ok(text) if !text.is_empty() && before.len() <= 3 && after.len() <= 3 => Self {
                 before: (!before.is_empty()).then(|| to_hex(before)),
                 text: Some(text.to_owned()),
@@ -234,7 +233,7 @@ impl CassetteBytes {
     }
 }
 
-/// The text as JSON that stands on a line of its own without losing a byte.
+/// The text as JSON on one line, if that preserves every byte.
 fn parse_one_line_json(text: &str) -> Option<Box<RawValue>> {
     let fits = text.starts_with(['{', '[']) && !text.contains(['\n', '\r']);
     let json = fits.then(|| RawValue::from_string(text.to_owned()).ok())??;

@@ -1,12 +1,12 @@
-//! Cassettes: real traffic recorded, and played back without the real server.
+//! Cassettes: recorded traffic, played back without the real server.
 //!
-//! A [`Recorder`] stands between a client and a real server, passes everything on and writes it
-//! down, scrubbed. A [`Replay`] answers from a [`Cassette`] byte for byte, but only requests that are
-//! the same as the recorded ones: a change of what is sent is refused with the first difference. So
-//! a bug that showed up with a real model becomes a test that needs none.
+//! A [`Recorder`] is a proxy between a client and a real server that records the scrubbed traffic.
+//! A [`Replay`] answers from a [`Cassette`] byte for byte, but only requests that equal the
+//! recorded ones: another request is rejected with the first difference. So a bug that appeared
+//! with a real model becomes a test that needs none.
 //!
-//! All wires work alike, because nothing here knows them. What a file looks like, what is taken out
-//! and what is not, is described in `cassettes/README.md` at the root of the repository.
+//! Independent of the wire. `cassettes/README.md` at the root of the repository describes the
+//! format, and what is and is not scrubbed.
 //!
 //! ```no_run
 //! use windlass_rehearsal::cassette::{Cassette, RecordOptions, Recorder, Replay, ReplayOptions};

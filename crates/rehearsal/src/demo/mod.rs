@@ -1,7 +1,7 @@
-//! The demonstration: a small broken project and the conversation that mends it.
+//! The demonstration: a small broken project, and a conversation that repairs it.
 //!
-//! The project needs a POSIX shell and nothing else, so that an installed binary can show it on a
-//! machine without a toolchain.
+//! The project only needs a POSIX shell, so that an installed binary can show it without a
+//! toolchain.
 
 use std::io;
 use std::path::Path;
@@ -18,7 +18,7 @@ const PROJECT_PROGRAMS: [(&str, &str); 2] = [
 ///
 /// # Errors
 ///
-/// When a file cannot be written or made a program.
+/// A file cannot be written or made executable.
 pub fn write_project(project_dir: &Path) -> io::Result<()> {
     for (path, contents) in PROJECT_PROGRAMS {
         let path = project_dir.join(path);
@@ -37,11 +37,11 @@ pub fn prompt() -> &'static str {
     "The date test fails. Find out why and fix it."
 }
 
-/// The conversation, for a project in this directory. Slow enough to watch; [`Script::pace`] with
-/// no pause makes it fast.
+/// The conversation for a project in this directory. Slow enough to watch; use [`Script::pace`]
+/// without a pause for a fast one.
 #[must_use]
 pub fn build_script(project_dir: &Path) -> Script {
-    // A test holds that the embedded script is sound, so the empty one is never seen.
+    // A test parses the embedded script, so this default is never used.
     let script = Script::parse(include_str!("demo.toml")).unwrap_or_default();
     script.fill("project", &project_dir.to_string_lossy())
 }

@@ -1,7 +1,7 @@
 //! One answer of a script, and the builder for it.
 //!
-//! Nothing is checked here: an answer built in Rust may be as absurd as a test needs it to be. The
-//! TOML reader is the place that tells people about mistakes.
+//! Nothing is validated here: an answer built in Rust may be as invalid as a test needs. The TOML
+//! parser reports mistakes to users.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use windlass_vocabulary::{RequestSource, Usage, WireFormat};
 use crate::fault::ScriptedFault;
 use crate::wire;
 
-/// One answer: what is said, when it may be said, and what goes wrong while it is said.
+/// One answer: its content, its conditions, and its fault.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScriptedAnswer {
     pub(crate) content: AnswerContent,
@@ -30,9 +30,9 @@ pub struct ScriptedAnswer {
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum AnswerContent {
-    /// Blocks, put in the words of whatever wire the request came over.
+    /// Content that is encoded for the wire of the request.
     Blocks { thinking: String, text: String, tools: Vec<ScriptedToolCall>, text_after: String },
-    /// Bytes of an event stream, sent as they are.
+    /// Bytes of an event stream, sent unchanged.
     Raw(Vec<u8>),
 }
 
@@ -41,20 +41,20 @@ pub(crate) enum AnswerContent {
 pub(crate) struct ScriptedToolCall {
     pub(crate) id: Option<String>,
     pub(crate) name: String,
-    /// Arguments as text, because a rehearsed model may write nonsense.
+    /// Arguments as text, because a model may write invalid JSON.
     pub(crate) input: String,
 }
 
-/// Why the rehearsed model stops, in the words of the messages wire; the other wires translate.
+/// The stop reason, in terms of the messages wire; the other wires translate it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum StopReason {
     EndTurn,
     ToolUse,
-    /// The output limit cut it.
+    /// The output limit was reached.
     MaxTokens,
     /// It wrote a stop sequence.
     StopSequence,
-    /// It wants to be asked to go on.
+    /// The model wants to be continued.
     PauseTurn,
     Refusal,
     WindowExceeded,
@@ -86,7 +86,7 @@ impl StopReason {
 }
 
 impl ScriptedAnswer {
-    /// An answer with neither text nor tools: the model ends its turn and has said nothing.
+    /// An answer without text and tools: the model ends its turn without saying anything.
     #[must_use]
     pub fn empty() -> Self {
         Self::from_content(AnswerContent::Blocks {
@@ -108,13 +108,14 @@ impl ScriptedAnswer {
         Self::empty().tool(name, input)
     }
 
-    /// No answer, only a fault.
+    /// Only a fault.
     #[must_use]
     pub fn from_fault(fault: ScriptedFault) -> Self {
         Self::empty().fault(fault)
     }
 
-    /// An event stream sent byte for byte. Events end at an empty line, for faults that count them.
+    /// An event stream that is sent byte for byte. For faults that count events, an event ends at
+    /// an empty line.
     #[must_use]
     pub fn raw(stream: impl Into<Vec<u8>>) -> Self {
         Self::from_content(AnswerContent::Raw(stream.into()))
@@ -137,7 +138,7 @@ impl ScriptedAnswer {
         }
     }
 
-    /// Adds to the text before the tool calls. Changes nothing in a raw answer.
+    /// Appends text before the tool calls. Ignored for a raw answer.
     #[must_use]
     pub fn add_text(mut self, more: impl Into<String>) -> Self {
         if let AnswerContent::Blocks { text, .. } = &mut self.content {
@@ -146,7 +147,7 @@ impl ScriptedAnswer {
         self
     }
 
-    /// Adds to the reasoning, which comes first. Changes nothing in a raw answer.
+    /// Appends reasoning, which comes first. Ignored for a raw answer.
     #[must_use]
     pub fn thinking(mut self, more: impl Into<String>) -> Self {
         if let AnswerContent::Blocks { thinking, .. } = &mut self.content {
@@ -155,8 +156,8 @@ impl ScriptedAnswer {
         self
     }
 
-    /// Adds to the text after the tool calls, so that a call is complete while the stream goes on.
-    /// Changes nothing in a raw answer.
+    /// Appends text after the tool calls, so that a call is complete while the stream continues.
+    /// Ignored for a raw answer.
     #[must_use]
     pub fn text_after(mut self, more: impl Into<String>) -> Self {
         if let AnswerContent::Blocks { text_after, .. } = &mut self.content {
@@ -165,22 +166,21 @@ impl ScriptedAnswer {
         self
     }
 
-    /// Adds a tool call. Changes nothing in a raw answer.
+    /// Adds a tool call. Ignored for a raw answer.
     #[must_use]
-    // Callers write `json!` in place; a reference would only add noise.
+    // Callers write `json!` in place; a reference would only be noise.
     #[expect(clippy::needless_pass_by_value)]
     pub fn tool(self, name: impl Into<String>, input: Value) -> Self {
         self.tool_text(name, input.to_string())
     }
 
-    /// Adds a tool call whose arguments are this text, JSON or not. Changes nothing in a raw answer.
+    /// Adds a tool call with this text as arguments, JSON or not. Ignored for a raw answer.
     #[must_use]
     pub fn tool_text(self, name: impl Into<String>, input: impl Into<String>) -> Self {
         self.add_tool_call(ScriptedToolCall { id: None, name: name.into(), input: input.into() })
     }
 
-    /// Adds a tool call with an id of its own, for rehearsing ids that repeat. Changes nothing in a
-    /// raw answer.
+    /// Adds a tool call with its own id, to test repeated ids. Ignored for a raw answer.
     #[must_use]
     #[expect(clippy::needless_pass_by_value)]
     pub fn tool_with_id(
@@ -203,9 +203,8 @@ impl ScriptedAnswer {
         self
     }
 
-    /// Only when what was said to the model since its last answer contains this. What stands behind
-    /// it in its line goes wherever the answer says `{{rest}}`, the first word of that wherever it
-    /// says `{{word}}`.
+    /// Only if the text sent since the last answer contains this. The rest of that line replaces
+    /// `{{rest}}` in the answer, and its first word `{{word}}`.
     #[must_use]
     pub fn when(mut self, part: impl Into<String>) -> Self {
         self.when = Some(part.into());
@@ -219,42 +218,42 @@ impl ScriptedAnswer {
         self
     }
 
-    /// Only when the name of the model asked contains this.
+    /// Only if the model's name contains this.
     #[must_use]
     pub fn when_model(mut self, part: impl Into<String>) -> Self {
         self.when_model = Some(part.into());
         self
     }
 
-    /// Only when a tool of this name is on offer.
+    /// Only if a tool with this name is offered.
     #[must_use]
     pub fn when_tool(mut self, name: impl Into<String>) -> Self {
         self.when_tool = Some(name.into());
         self
     }
 
-    /// Only when the header `x-windlass-source` names this source.
+    /// Only if the header `x-windlass-source` has this value.
     #[must_use]
     pub fn when_source(mut self, source: RequestSource) -> Self {
         self.when_source = Some(source);
         self
     }
 
-    /// Why the model stops. Without it: for tools if it asks for any, else because it is done.
+    /// The stop reason. The default is tool use if there are tool calls, else the end of the turn.
     #[must_use]
     pub fn stop(mut self, stop: StopReason) -> Self {
         self.stop = Some(stop);
         self
     }
 
-    /// The usage reported. Without it: a quarter token for each byte of request and answer.
+    /// The reported usage. The default is a quarter token per byte of request and answer.
     #[must_use]
     pub fn usage(mut self, usage: Usage) -> Self {
         self.usage = Some(usage);
         self
     }
 
-    /// Characters in each piece of text or arguments; at least one.
+    /// Characters per piece of text or arguments; at least one.
     #[must_use]
     pub fn chunk(mut self, characters: usize) -> Self {
         self.chunk = characters.max(1);
@@ -267,7 +266,7 @@ impl ScriptedAnswer {
         self
     }
 
-    /// How often it may be used; 0 is for ever.
+    /// How often it may be used; 0 means without limit.
     #[must_use]
     pub fn repeat(mut self, times: u32) -> Self {
         self.repeat = times;
@@ -280,8 +279,8 @@ impl ScriptedAnswer {
         self
     }
 
-    /// The events this answer makes when it is the `number`th, as bytes, before any fault. For
-    /// tests that cut at every event or every byte. Usage in them is the answer's own or zero.
+    /// The bytes of each event if this is answer `number`, before any fault. For tests that cut at
+    /// every event or byte. Usage is the answer's own or zero.
     #[must_use]
     pub fn encode_events(&self, wire: WireFormat, number: u64) -> Vec<Vec<u8>> {
         let reply = wire::WireReply {
@@ -294,7 +293,7 @@ impl ScriptedAnswer {
     }
 
     pub(crate) fn fill_placeholder(&mut self, mark: &str, value: &str) {
-        // Arguments are JSON text, so what goes into them is written as JSON strings are.
+        // Arguments are JSON text, so inserted text must be escaped.
         let quoted = Value::from(value).to_string();
         let inside = quoted.get(1..quoted.len().saturating_sub(1)).unwrap_or_default();
         if let AnswerContent::Blocks { thinking, text, tools, text_after } = &mut self.content {

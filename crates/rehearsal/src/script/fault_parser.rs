@@ -1,4 +1,4 @@
-//! From a `fault` table to a fault. Exactly one key names the kind; the others belong to it.
+//! Parses a `fault` table. Exactly one key names the kind; the others are its parameters.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use windlass_config_text::{TomlEntry, TomlMistake, TomlTable};
 
 use crate::fault::ScriptedFault;
 
-/// Every kind with the keys that may stand beside it.
+/// Every kind with its parameters.
 const FAULT_KINDS: &[(&str, &[&str])] = &[
     ("html", &["status"]),
     ("status", &["headers", "body"]),
@@ -105,7 +105,7 @@ fn parse_status(table: &TomlTable<'_>) -> Result<Option<u16>, TomlMistake> {
     Ok(status.and_then(|status| u16::try_from(status).ok()))
 }
 
-/// `drop_connection = false` reads like no fault at all, so it is a mistake.
+/// `drop_connection = false` would mean no fault, so it is probably a mistake.
 fn check_switched_on(table: &TomlTable<'_>, key: &'static str) -> Result<(), TomlMistake> {
     match table.find(key) {
         Some(entry) if !entry.parse_flag()? => Err(TomlMistake::new(
@@ -120,7 +120,7 @@ fn check_switched_on(table: &TomlTable<'_>, key: &'static str) -> Result<(), Tom
 fn parse_headers(entry: &TomlEntry<'_>) -> Result<Vec<(String, String)>, TomlMistake> {
     let mut headers = Vec::new();
     let mut entries = entry.parse_table("`headers`")?.entries();
-    // Recordings hold them in this order.
+    // Recordings contain them in this order.
     entries.sort_by_key(|header| header.key);
     for header in entries {
         let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.!#$%&'*+^`|~".contains(&byte);

@@ -1,7 +1,7 @@
-//! The script: which answers there are, in which order, and under which conditions.
+//! The script: its answers, their order and conditions.
 //!
-//! The same value is read from TOML ([`Script::parse`]) or built in Rust. Choosing an answer for a
-//! request happens in `server::script_player`; encoding it for a provider happens in `wire`.
+//! Parsed from TOML ([`Script::parse`]) or built in Rust. `server::script_player` selects the
+//! answer to a request; `wire` encodes it for a provider.
 
 mod answer;
 mod fault_parser;
@@ -15,7 +15,7 @@ pub use script_error::ScriptError;
 
 pub(crate) use answer::{AnswerContent, ScriptedToolCall};
 
-/// What the server will say, in order.
+/// The answers of the server, in order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Script {
     pub(crate) model: Option<String>,
@@ -30,31 +30,31 @@ impl Script {
         Self::default()
     }
 
-    /// Reads a script from TOML.
+    /// Parses a script from TOML.
     ///
     /// # Errors
     ///
-    /// The first mistake, with its line and column, what is wrong and what would be right.
+    /// The first mistake, with its line and column, and a suggestion.
     pub fn parse(text: &str) -> Result<Self, ScriptError> {
         script_parser::parse_script(text)
     }
 
-    /// Adds an answer after those already there.
+    /// Appends an answer.
     #[must_use]
     pub fn answer(mut self, answer: ScriptedAnswer) -> Self {
         self.answers.push(answer);
         self
     }
 
-    /// The model's name in every answer. Without it the server repeats the name it was asked for.
+    /// Sets the model's name in every answer. The default is the requested name.
     #[must_use]
     pub fn model(mut self, name: impl Into<String>) -> Self {
         self.model = Some(name.into());
         self
     }
 
-    /// Answers requests that a real provider would refuse because their history breaks its rules
-    /// (for example a tool call without a result). Without this they are refused here too.
+    /// Accepts requests that a real provider would reject because their history is invalid (for
+    /// example a tool call without a result). By default they are rejected here too.
     #[must_use]
     pub fn lenient(mut self) -> Self {
         self.lenient = true;
@@ -70,7 +70,8 @@ impl Script {
         self
     }
 
-    /// Puts `value` wherever the script says `{{name}}`: in texts, conditions and tool inputs.
+    /// Replaces `{{name}}` by `value` everywhere in the script: in texts, conditions and tool
+    /// inputs.
     #[must_use]
     pub fn fill(mut self, name: &str, value: &str) -> Self {
         let mark = format!("{{{{{name}}}}}");

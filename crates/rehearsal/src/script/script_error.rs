@@ -1,8 +1,8 @@
-//! A mistake in a script: where it is, what is wrong, what would be right.
+//! A mistake in a script, with its position and a suggestion.
 
 use windlass_config_text::TomlMistake;
 
-/// The first mistake in a script. One line: `line 3, column 1: what is wrong; what would be right`.
+/// The first mistake in a script, as one line: `line 3, column 1: what is wrong; a suggestion`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}, column {column}: {problem}; {remedy}")]
 pub struct ScriptError {

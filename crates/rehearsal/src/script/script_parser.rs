@@ -1,7 +1,7 @@
-//! From TOML to a script, with the place of every mistake.
+//! Parses a script from TOML, and reports the position of a mistake.
 //!
-//! Walks the parsed document by hand instead of deriving a reader, because a derived one knows
-//! neither the nearest key nor what would be right.
+//! Walks the document by hand instead of using a derived parser, which could suggest neither
+//! similar keys nor corrections.
 
 use std::time::Duration;
 
@@ -127,7 +127,7 @@ fn parse_usage(entry: &TomlEntry<'_>) -> Result<Usage, TomlMistake> {
     })
 }
 
-/// What each key says may be right and the whole still make no sense.
+/// Checks keys that are valid one by one but not together.
 fn check_consistency(table: &TomlTable<'_>, answer: &ScriptedAnswer) -> Result<(), TomlMistake> {
     let content_entry = table.find_first(&["text", "thinking", "tool", "text_after", "stop"]);
     if let (AnswerContent::Raw(_), Some(content_entry)) = (&answer.content, &content_entry) {

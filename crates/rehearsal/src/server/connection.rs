@@ -1,4 +1,4 @@
-//! One connection: request, response, request again, until one side has had enough.
+//! Serves one connection: request, response, next request, until either side closes.
 
 use std::io;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ impl<H: RequestResponder> LoopbackConnection<H> {
 
     /// Serves it to its end.
     pub(super) async fn serve(mut self) {
-        // A server that waits to fill packets would blur every pause. Failure costs only that.
+        // Delayed packets would blur the pauses of a script. If this fails, only that is lost.
         let _ = self.socket.stream.set_nodelay(true);
         loop {
             let socket = &mut self.socket;
@@ -50,15 +50,15 @@ impl<H: RequestResponder> LoopbackConnection<H> {
                     (self.refuse(status, why).await, true)
                 }
             };
-            // An error means that the client left, which is its right.
+            // An error means that the client disconnected, which is not a problem.
             if wants_close || !matches!(after, Ok(ConnectionDisposition::KeepOpen)) {
                 return;
             }
         }
     }
 
-    /// Says why and closes. What the client is still sending is taken in for a moment, because
-    /// closing on it would destroy the explanation on its way.
+    /// Sends an error and closes. Reads what the client is still sending for a moment, because
+    /// closing immediately would discard the error message.
     async fn refuse(&mut self, status: u16, why: &str) -> io::Result<ConnectionDisposition> {
         let body = format!("{}: {why}\n", H::NAME);
         let headers = [

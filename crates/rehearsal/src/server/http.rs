@@ -1,7 +1,7 @@
-//! HTTP/1.1, as much as model clients speak: a request with a body in, a head out.
+//! The part of HTTP/1.1 that model clients use: reads requests with a body, encodes response heads.
 //!
-//! Written by hand over the socket because a rehearsal must be able to break every rule at a byte
-//! of its choosing, which a server library exists to prevent.
+//! Written by hand because a rehearsal must be able to violate every rule at a chosen byte, which a
+//! server library prevents.
 
 use std::io;
 use std::net::IpAddr;
@@ -20,12 +20,12 @@ pub(crate) struct HttpRequest {
     pub(crate) body: Vec<u8>,
 }
 
-/// Why there is no request.
+/// Why there is no valid request.
 #[derive(Debug)]
 pub(crate) enum HttpRequestError {
-    /// The client left, or was silent for too long.
+    /// The client disconnected or was silent for too long.
     Gone,
-    /// Not something to answer with the script; answer with this status and close.
+    /// An invalid request: answer with this status and close.
     Refused(u16, &'static str),
 }
 
@@ -49,8 +49,9 @@ impl HttpRequest {
         self.header(name).is_some_and(|value| value.to_ascii_lowercase().contains(word))
     }
 
-    /// Does it name this machine, and come from no page of another origin? A browser sends both
-    /// headers whatever the page wants; a name that was made to lead here is another name still.
+    /// Is the request for this machine by name, and not from a web page of another origin? Browsers
+    /// always send both headers; a foreign domain that resolves to this machine still has another
+    /// name.
     pub(crate) fn is_from_this_machine(&self) -> bool {
         let is_here = |authority: &str| {
             let host = match authority.strip_prefix('[') {
@@ -70,7 +71,7 @@ impl HttpRequest {
     }
 }
 
-/// Reads one request. `buffer` holds what came too early and is left for the next one.
+/// Reads one request. `buffer` keeps early bytes of the next one.
 pub(crate) async fn read_request(
     stream: &mut TcpStream,
     buffer: &mut Vec<u8>,
@@ -188,7 +189,7 @@ async fn read_chunked_body(
     }
 }
 
-/// Lines after the last chunk, up to an empty one. They are not used.
+/// Skips the lines after the last chunk, up to an empty one.
 async fn skip_trailer(
     stream: &mut TcpStream,
     buffer: &mut Vec<u8>,
@@ -215,7 +216,7 @@ async fn read_more(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> Result<(), H
     }
 }
 
-/// The head of a response. What would break out of a header line is left out.
+/// The head of a response. Characters that would break a header line are removed.
 pub(crate) fn encode_response_head(status: u16, headers: &[(String, String)]) -> Vec<u8> {
     let reason = match status {
         200 => "OK",
@@ -243,7 +244,7 @@ pub(crate) fn encode_response_head(status: u16, headers: &[(String, String)]) ->
     head.into_bytes()
 }
 
-/// A whole response, whose length is announced so that the connection can stay open.
+/// A complete response with its length, so that the connection can stay open.
 pub(crate) fn encode_response(
     status: u16,
     mut headers: Vec<(String, String)>,
@@ -264,7 +265,7 @@ const HEAD_MAX: usize = 64 * 1024;
 const HEADERS_MAX: usize = 100;
 const READ_AT_ONCE: usize = 16 * 1024;
 const CHUNK_LINE_MAX: usize = 1024;
-/// A kept connection may rest this long.
+/// How long a kept connection may be idle.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(600);
-/// A request that has begun must have arrived within this time.
+/// A request must arrive completely within this time after its first byte.
 const ARRIVAL_TIMEOUT: Duration = Duration::from_secs(60);

@@ -1,4 +1,4 @@
-//! Takes connections in, and sees them out when the server stops.
+//! Accepts connections, and waits for their end when the server stops.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,17 +11,17 @@ use tokio::time::timeout;
 use super::connection::LoopbackConnection;
 use super::request_responder::RequestResponder;
 
-/// A server about to run.
+/// A server that is about to run.
 pub(super) struct LoopbackServer<H> {
     pub(super) listener: TcpListener,
     pub(super) responder: Arc<H>,
     pub(super) stopped: watch::Receiver<bool>,
-    /// Dropped when all is over.
+    /// Dropped at the very end.
     pub(super) finished: watch::Sender<()>,
 }
 
 impl<H: RequestResponder> LoopbackServer<H> {
-    /// Serves until told to stop.
+    /// Serves until it is stopped.
     pub(super) async fn run(self) {
         let Self { listener, responder, mut stopped, finished } = self;
         let mut connections = JoinSet::new();
@@ -35,8 +35,8 @@ impl<H: RequestResponder> LoopbackServer<H> {
                         let connection = LoopbackConnection::new(stream, Arc::clone(&responder), stopped.clone());
                         connections.spawn(connection.serve());
                     }
-                    // Out of files, or a client that left at once. Not a reason to stop, and the
-                    // pause keeps the loop from spinning until files are free again.
+                    // Out of file descriptors, or the client disconnected at once. Continue, with a
+                    // pause so that the loop does not spin until descriptors are free again.
                     Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
                 },
             }
@@ -51,7 +51,7 @@ impl<H: RequestResponder> LoopbackServer<H> {
     }
 }
 
-/// Returns when the server is to stop: told so, or its handle is gone.
+/// Returns when the server was stopped or its handle was dropped.
 pub(crate) async fn wait_for_stop(stopped: &mut watch::Receiver<bool>) {
     let _ = stopped.wait_for(|stop| *stop).await;
 }

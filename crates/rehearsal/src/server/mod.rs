@@ -1,7 +1,7 @@
-//! The rehearsal server: start it with a script, look at what was asked, stop it.
+//! The rehearsal server: start it with a script, inspect the requests, stop it.
 //!
-//! Listens on 127.0.0.1 and nowhere else. Either a task of the caller's runtime or a thread with a
-//! runtime of its own; both stop when the handle is dropped.
+//! Listens on 127.0.0.1 only. Runs as a task of the caller's runtime or on a thread with its own;
+//! both stop when the handle is dropped.
 
 mod connection;
 mod http;
@@ -42,8 +42,8 @@ impl Rehearsal {
     ///
     /// # Errors
     ///
-    /// When the port cannot be had.
-    // Async so that it can only be called where there is a runtime to live in.
+    /// The port is not available.
+    // Async so that it can only be called inside of a runtime.
     #[expect(clippy::unused_async)]
     pub async fn start(
         script: Script,
@@ -52,11 +52,11 @@ impl Rehearsal {
         Self::spawn(ScriptPlayer::new(script), options.port)
     }
 
-    /// Starts the server on a thread of its own, for callers without a runtime.
+    /// Starts the server on a separate thread, for callers without a runtime.
     ///
     /// # Errors
     ///
-    /// When the port, a thread or a runtime cannot be had.
+    /// The port, a thread or a runtime is not available.
     pub fn start_blocking(
         script: Script,
         options: RehearsalOptions,
@@ -70,19 +70,19 @@ impl Rehearsal {
         self.responder.requests()
     }
 
-    /// How many requests have come in all, whatever they asked.
+    /// The number of all requests received.
     #[must_use]
     pub fn request_count(&self) -> usize {
         self.responder.request_count()
     }
 
-    /// The answers not used up, described for people. Empty when the script was played to its end.
+    /// Describes the unused answers. Empty when the script was played to its end.
     #[must_use]
     pub fn answers_left(&self) -> Vec<String> {
         self.responder.describe_unused_answers()
     }
 
-    /// Waits until this many requests have come in all. False if they have not in time.
+    /// Waits until this many requests were received in total. Returns false at the timeout.
     pub async fn wait_for_requests(&self, count: usize, within: Duration) -> bool {
         let mut counted = self.responder.subscribe_request_count();
         let wait = async { counted.wait_for(|seen| *seen >= count).await.is_ok() };

@@ -1,4 +1,4 @@
-//! Performs a plan on a socket, in order. Decides nothing but when to give up.
+//! Performs a plan on a socket, in order. Only decides when to give up.
 
 use std::io;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::socket_plan::SocketAction;
 
 pub(crate) struct SocketPlanRunner<'a> {
     socket: &'a mut ClientSocket,
-    /// Sent together as long as nothing demands a pause.
+    /// Collected until there is a pause.
     unsent: Vec<u8>,
 }
 
@@ -39,7 +39,7 @@ impl<'a> SocketPlanRunner<'a> {
                 SocketAction::Pause(pause) => self.pause(pause).await?,
                 SocketAction::Stall { ping } => {
                     self.flush().await?;
-                    // However the silence ends, the answer is not complete.
+                    // However the silence ends, the answer stays incomplete.
                     let _ = timeout(STALL_MAX, self.stall(ping)).await;
                     return Ok(ConnectionDisposition::Close);
                 }
@@ -83,10 +83,10 @@ impl<'a> SocketPlanRunner<'a> {
         }
     }
 
-    /// Until the client leaves or the server stops.
+    /// Until the client disconnects or the server stops.
     async fn stall(&mut self, ping: Option<(Vec<u8>, Duration)>) -> io::Result<()> {
         let mut ignored = [0; 1024];
-        // Without a ping: one that would come long after the silence has ended.
+        // Without pings, use an interval longer than the silence.
         let (ping, every) = ping.unwrap_or((Vec::new(), STALL_MAX.saturating_mul(2)));
         loop {
             tokio::select! {
@@ -113,6 +113,6 @@ impl<'a> SocketPlanRunner<'a> {
 }
 
 const FLUSH_AT: usize = 64 * 1024;
-/// A client that reads nothing for this long is gone.
+/// A client that reads nothing for this long counts as disconnected.
 const WRITE_MAX: Duration = Duration::from_secs(60);
 const STALL_MAX: Duration = Duration::from_secs(600);

@@ -1,13 +1,13 @@
-//! What was asked, kept within bounds for the test that embeds the server.
+//! Keeps received requests for the test that embeds the server, up to a limit.
 
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
 
-/// One request as it came.
+/// One request as received.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ReceivedRequest {
-    /// Counts all requests; the first is 1.
+    /// The number of the request, counted from 1.
     pub number: usize,
     /// For example `POST`.
     pub method: String,
@@ -19,19 +19,19 @@ pub struct ReceivedRequest {
     pub body: Arc<str>,
     /// How long the body was.
     pub body_bytes: usize,
-    /// The answer it was given, counted from 1 in the order of the script; `None` if none was.
+    /// The answer it got, counted from 1 in the script; `None` if it got none.
     pub answer: Option<usize>,
 }
 
 impl ReceivedRequest {
-    /// The first header of this name, whatever its case.
+    /// The first header with this name, ignoring case.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
         let header = self.headers.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
         header.map(|(_, value)| value.as_str())
     }
 
-    /// The body as JSON; `None` if it is not JSON or was too long to be kept whole.
+    /// The body as JSON; `None` if it is not JSON or was truncated.
     #[must_use]
     pub fn json(&self) -> Option<serde_json::Value> {
         serde_json::from_str(&self.body).ok()
@@ -64,7 +64,7 @@ pub(super) struct RequestLog {
 }
 
 impl RequestLog {
-    /// Adds one and drops the oldest beyond the bounds.
+    /// Adds one, and drops the oldest beyond the limits.
     pub(super) fn add(&mut self, recorded: ReceivedRequest) {
         self.bytes += recorded.body.len();
         self.requests.push_back(recorded);
@@ -81,7 +81,7 @@ impl RequestLog {
     }
 }
 
-/// A body as it is kept: text, within bounds.
+/// The body as text, truncated.
 pub(super) fn truncate_body(body: &[u8]) -> Arc<str> {
     let shown = body.get(..BODY_MAX).unwrap_or(body);
     Arc::from(String::from_utf8_lossy(shown).as_ref())

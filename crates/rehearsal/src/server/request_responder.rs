@@ -1,7 +1,7 @@
-//! What the loopback server needs from a responder: one method.
+//! The interface between the loopback server and its responders.
 //!
 //! Listening, reading requests and closing connections are the same for a script, a recorder and a
-//! replay; only the answers differ. The server knows none of the three.
+//! replay; only the answers differ.
 
 use std::io;
 
@@ -11,22 +11,22 @@ use tokio::sync::watch;
 use super::http::HttpRequest;
 
 pub(crate) trait RequestResponder: Send + Sync + 'static {
-    /// What it calls itself when it must refuse something that is no request.
+    /// The name in error messages for invalid requests.
     const NAME: &'static str;
 
-    /// Does it act for every caller, with rights that a web page must not borrow? Then only requests
-    /// for this machine by its own name are taken, and none from a page of another origin.
+    /// Does it act with rights that a web page must not use? Then only requests to this machine by
+    /// name are accepted, and none from pages of another origin.
     const IS_GUARDED: bool = false;
 
-    /// Answers one request on the socket. An error means that the client left.
+    /// Answers one request on the socket. An error means that the client disconnected.
     fn answer_request(
         &self,
         request: HttpRequest,
         socket: &mut ClientSocket,
     ) -> impl Future<Output = io::Result<ConnectionDisposition>> + Send;
 
-    /// Called once when every connection is closed: the last chance to finish something. Must end
-    /// in bounded time.
+    /// Called once when every connection is closed, to finish pending work. Must end within a
+    /// limited time.
     fn finish(&self) -> impl Future<Output = ()> + Send {
         std::future::ready(())
     }
@@ -35,17 +35,17 @@ pub(crate) trait RequestResponder: Send + Sync + 'static {
 /// The socket of one connection.
 pub(crate) struct ClientSocket {
     pub(crate) stream: TcpStream,
-    /// What the client sent too early; it belongs to its next request.
+    /// Early bytes of the client's next request.
     pub(crate) buffer: Vec<u8>,
-    /// Says when the server is to stop.
+    /// Tells when the server must stop.
     pub(crate) stopped: watch::Receiver<bool>,
 }
 
-/// What becomes of the connection.
+/// What happens to the connection after an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ConnectionDisposition {
-    /// The answer is complete; the next request may come.
+    /// The answer is complete; the next request may follow.
     KeepOpen,
-    /// Nothing more can be said on it.
+    /// It must be closed.
     Close,
 }

@@ -1,5 +1,4 @@
-//! From a request to what is to be done about it. Chooses the answer, records the request, touches
-//! no socket.
+//! Plans the response to a request. Selects the answer and logs the request, but touches no socket.
 
 use serde_json::Value;
 use windlass_vocabulary::{RequestSource, Tokens, Usage, WireFormat};
@@ -12,7 +11,7 @@ use crate::script::AnswerContent;
 use crate::socket_plan::{FaultEvents, SocketAction, plan_stream};
 use crate::wire::{self, IncomingModelRequest, RequestRoute, SERVED, WireReply};
 
-/// What is to be done about a request.
+/// The response to a request.
 #[derive(Debug, PartialEq)]
 pub(super) enum PlannedResponse {
     Whole {
@@ -20,12 +19,12 @@ pub(super) enum PlannedResponse {
         headers: Vec<(String, String)>,
         body: Vec<u8>,
     },
-    /// Send a head that promises chunks, then do these things.
+    /// Send a chunked head, then perform these actions.
     Actions {
         headers: Vec<(String, String)>,
         acts: Vec<SocketAction>,
     },
-    /// Close without a byte.
+    /// Close without an answer.
     Drop {
         reset: bool,
     },
@@ -91,7 +90,7 @@ fn parse_request(
     wire::parse_request(wire, &body, player.script().lenient)
 }
 
-/// Which part of Windlass asks: it sends a header of its own to a rehearsal.
+/// The part of Windlass that sent the request: it sets a header for rehearsals.
 fn request_source(request: &HttpRequest) -> Option<RequestSource> {
     let name = request.header("x-windlass-source")?;
     RequestSource::all().find(|source| source.name() == name)
@@ -143,8 +142,8 @@ fn build_response(
     }
 }
 
-/// The answer event by event, with what its fault does to it. `error` is the event of a fault that
-/// reports an error in the middle of the stream.
+/// The events of the answer with its fault applied. `error` is the event of a fault inside of the
+/// stream.
 fn build_stream(
     wire: WireFormat,
     reply: &WireReply<'_>,
@@ -180,7 +179,7 @@ fn build_fault_refusal(
     PlannedResponse::Whole { status, headers, body: body.into_bytes() }
 }
 
-/// A refusal of the rehearsal's own, which no client should try again.
+/// An error of the rehearsal itself, which clients should not retry.
 fn build_refusal(wire: WireFormat, status: u16, message: &str) -> PlannedResponse {
     let mut response =
         build_json_response(status, &wire::encode_error(wire, status, None, message));
@@ -214,7 +213,7 @@ fn describe_no_answer(player: &ScriptPlayer, incoming: &IncomingModelRequest) ->
     )
 }
 
-/// A quarter token for each byte, and never nothing.
+/// A quarter token per byte, at least one.
 fn estimate_usage(request: &HttpRequest, content: &AnswerContent) -> Usage {
     let new_text = match content {
         AnswerContent::Blocks { thinking, text, tools, text_after } => {

@@ -1,7 +1,7 @@
-//! The script while it is played: which answers are used up, what was asked so far.
+//! Plays the script: tracks used answers and logged requests.
 //!
-//! The order rule lives here: the first answer, in the order of the script, that is not used up and
-//! whose conditions all hold.
+//! Implements the order: the first answer in the script that is not used up and whose conditions
+//! all hold.
 
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::lock::lock;
 use crate::script::{AnswerContent, Script, ScriptedAnswer};
 use crate::wire::IncomingModelRequest;
 
-/// The script while it is played.
+/// The state of a script that is being played.
 #[derive(Debug)]
 pub struct ScriptPlayer {
     script: Script,
@@ -31,7 +31,7 @@ struct ScriptPlayerState {
     used: Vec<u32>,
     answers_given: u64,
     received: usize,
-    /// Requests that can be inspected, which is what callers wait for.
+    /// Requests that can be inspected.
     logged: usize,
     log: RequestLog,
 }
@@ -39,9 +39,9 @@ struct ScriptPlayerState {
 /// An answer chosen for a request.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ChosenAnswer {
-    /// Its place in the script, counted from 1.
+    /// Its index in the script, counted from 1.
     pub(super) position: usize,
-    /// Counts the answers given; the first is 1.
+    /// The number of the answer given, counted from 1.
     pub(super) number: u64,
     pub(super) answer: ScriptedAnswer,
 }
@@ -71,7 +71,7 @@ impl ScriptPlayer {
         self.request_logged.notify_all();
     }
 
-    /// Chooses an answer, and uses it up by one.
+    /// Selects an answer and counts its use.
     pub(super) fn choose_answer(
         &self,
         incoming: &IncomingModelRequest,
@@ -96,13 +96,13 @@ impl ScriptPlayer {
         Some(ChosenAnswer { position: index + 1, number: state.answers_given, answer })
     }
 
-    /// The answers not used up, for people.
+    /// Describes the unused answers.
     pub(super) fn describe_unused_answers(&self) -> Vec<String> {
         let state = lock(&self.state);
         let answers = self.script.answers.iter().enumerate();
         answers
             .filter(|(index, answer)| {
-                // An answer for ever is never used up, but once used it is not owed either.
+                // An answer without limit is never used up, but counts as used after its first use.
                 let used = state.used.get(*index);
                 is_unused(answer, used)
                     && !(answer.repeat == 0 && used.is_some_and(|used| *used > 0))
@@ -158,13 +158,13 @@ fn text_after_match<'a>(text: &'a str, part: &str) -> &'a str {
     behind.lines().next().unwrap_or("").trim()
 }
 
-/// Its first word, without what is put around words and behind them.
+/// Its first word, without surrounding punctuation.
 fn first_word(rest: &str) -> &str {
     let around = |letter: char| matches!(letter, '"' | '\'' | '`' | ',' | '.' | ':');
     rest.split_whitespace().next().unwrap_or("").trim_matches(around)
 }
 
-/// What an answer waits for and how it begins, in few words.
+/// Describes the condition and the beginning of an answer.
 fn describe_answer(answer: &ScriptedAnswer) -> String {
     let mut description = String::new();
     for (name, part) in [

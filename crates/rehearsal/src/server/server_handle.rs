@@ -1,8 +1,8 @@
 //! The handle of a running server: its address, its responder, and how to stop it.
 //!
-//! Listens on 127.0.0.1 and nowhere else. Either a task of the caller's runtime or a thread with a
-//! runtime of its own; both stop when the handle is dropped. A rehearsal, a recorder and a replay
-//! are this handle with different responders.
+//! Listens on 127.0.0.1 only. Runs as a task of the caller's runtime or on a thread with its own;
+//! both stop when the handle is dropped. A rehearsal, a recorder and a replay are this handle with
+//! different responders.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -48,14 +48,14 @@ impl<R> ServerHandle<R> {
         format!("http://{}", self.address)
     }
 
-    /// Stops, and waits until every connection is closed; about a second at most. An answer being
-    /// sent without pauses is sent to its end.
+    /// Stops, and waits until every connection is closed, about a second at most. An answer without
+    /// pauses is sent to its end.
     pub async fn stop(mut self) {
         self.shut_down().await;
     }
 
-    /// As [`ServerHandle::stop`], for callers without a runtime. A server that was not started
-    /// with `start_blocking` is told to stop and not waited for.
+    /// As [`ServerHandle::stop`], for callers without a runtime. Does not wait for a server that
+    /// was not started with `start_blocking`.
     pub fn stop_blocking(mut self) {
         self.shut_down_blocking();
     }
@@ -63,14 +63,14 @@ impl<R> ServerHandle<R> {
     /// Stops, and waits until every connection is closed and the responder has finished.
     pub(crate) async fn shut_down(&mut self) {
         self.stop.send_replace(true);
-        // An error means that the server is gone, which is what is waited for.
+        // An error means that the server has ended.
         let _ = self.done.changed().await;
     }
 
     pub(crate) fn shut_down_blocking(&mut self) {
         self.stop.send_replace(true);
         if let Some(thread) = self.thread.take() {
-            // A panic of the server's thread has been printed already; there is nothing to undo.
+            // A panic of the server's thread was printed already.
             let _ = thread.join();
         }
     }

@@ -70,7 +70,7 @@ pub(super) fn encode_events(reply: &WireReply<'_>) -> Vec<Vec<u8>> {
     stream.events
 }
 
-/// The answer in one piece.
+/// The answer without streaming.
 pub(super) fn encode_whole(reply: &WireReply<'_>) -> Value {
     let blocks = reply.blocks();
     let text = |text: &str| (!text.is_empty()).then(|| json!({"type": "text", "text": text}));

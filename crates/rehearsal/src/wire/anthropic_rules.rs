@@ -1,7 +1,7 @@
-//! The rules of the messages wire: what a request's history must look like.
+//! The provider's rules for the history of a request on the messages wire.
 //!
-//! A rehearsal that answers what the provider would refuse teaches nothing, so breaches are refused
-//! here too. Only rules that the provider documents are held; taste is not.
+//! A rehearsal that accepts what the provider would reject would hide bugs, so violations are
+//! rejected here too. Only documented rules are checked.
 
 use std::collections::BTreeSet;
 
@@ -41,7 +41,7 @@ fn is_empty_message(message: &Value) -> bool {
     }
 }
 
-/// Every call has its result in the user's next message, every result its call before it.
+/// Every call must have its result in the next user message, and every result its call before it.
 fn find_unpaired_call(messages: &[Value]) -> Option<String> {
     let mut seen = BTreeSet::new();
     let mut open = BTreeSet::new();

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::script::StopReason;
 
-/// What is asked. Model and streaming stand in the path; `serve` adds them.
+/// Parses the body. The model and streaming are in the path; the caller adds them.
 pub(super) fn parse_request(body: &Value) -> Result<IncomingModelRequest, String> {
     let mut incoming = IncomingModelRequest::default();
     for content in list_at(body, "contents")? {
@@ -29,7 +29,7 @@ fn read_part(incoming: &mut IncomingModelRequest, part: &Value) {
         incoming.add_text(text);
     }
     if let Some(response) = part.pointer("/functionResponse/response") {
-        // The words of a result stand under a key of the tool's choosing, so take all of them.
+        // A result's text is under an arbitrary key, so all texts are taken.
         incoming.add_tool_result(&collect_words(response));
     }
 }
@@ -43,7 +43,7 @@ fn collect_words(value: &Value) -> String {
     }
 }
 
-/// The stream. Calls come whole; the last fragment alone has a reason to stop.
+/// The stream. Calls are complete; only the last fragment has a stop reason.
 pub(super) fn encode_events(reply: &WireReply<'_>) -> Vec<Vec<u8>> {
     let blocks = reply.blocks();
     let chunk = reply.answer.chunk;
@@ -66,7 +66,7 @@ pub(super) fn encode_events(reply: &WireReply<'_>) -> Vec<Vec<u8>> {
     events
 }
 
-/// The answer in one piece.
+/// The answer without streaming.
 pub(super) fn encode_whole(reply: &WireReply<'_>) -> Value {
     let blocks = reply.blocks();
     let mut parts = Vec::new();

@@ -1,7 +1,7 @@
-//! The languages the server speaks: which request means what, and how an answer is put.
+//! The wires the server supports: parses requests and encodes answers.
 //!
-//! One file per wire, named as in the vocabulary. Written from the providers' documents and apart
-//! from the crate that speaks to them, so that a mistake there is not made twice.
+//! One file per wire, named as in the vocabulary. Written from the providers' documentation and
+//! independently of the client, so that the same mistake is not made twice.
 
 mod anthropic_messages;
 mod anthropic_rules;
@@ -17,17 +17,17 @@ use crate::script::{AnswerContent, ScriptedAnswer, ScriptedToolCall, StopReason}
 
 pub(crate) use route::{RequestRoute, SERVED, error_wire, route_request};
 
-/// What a request asks, as far as a script can tell requests apart.
+/// What a script can examine of a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct IncomingModelRequest {
     pub(crate) model: String,
     /// Is the answer wanted as an event stream?
     pub(crate) streaming: bool,
-    /// All that was said to the model since its last answer, tool results included.
+    /// All text sent since the model's last answer, tool results included.
     pub(crate) new_text: String,
     /// The tool results among it.
     pub(crate) tool_results: String,
-    /// Names of the tools on offer.
+    /// Names of the offered tools.
     pub(crate) tool_names: Vec<String>,
 }
 
@@ -43,23 +43,23 @@ impl IncomingModelRequest {
         self.tool_results.push('\n');
     }
 
-    /// The model spoke: what was said before is answered.
+    /// A message of the model: everything before it was answered.
     fn clear_answered(&mut self) {
         self.new_text.clear();
         self.tool_results.clear();
     }
 }
 
-/// An answer about to be put in a wire's words.
+/// An answer to be encoded for a wire.
 pub(crate) struct WireReply<'a> {
-    /// Counts the answers given; ids are made of it.
+    /// The number of the answer; ids are derived from it.
     pub(crate) number: u64,
     pub(crate) model: &'a str,
     pub(crate) answer: &'a ScriptedAnswer,
     pub(crate) usage: Usage,
 }
 
-/// The blocks of an answer. A raw answer has none: it is never put in words.
+/// The blocks of an answer. A raw answer has none, because it is not encoded.
 struct AnswerBlocks<'a> {
     thinking: &'a str,
     text: &'a str,
@@ -99,7 +99,7 @@ impl AnswerBlocks<'_> {
     }
 }
 
-/// Reads a request. The error says what in the body is not as this wire demands.
+/// Parses a request. The error says what in the body is invalid for this wire.
 pub(crate) fn parse_request(
     wire: WireFormat,
     body: &Value,
@@ -151,7 +151,7 @@ pub(crate) fn encode_events(wire: WireFormat, reply: &WireReply<'_>) -> Vec<Vec<
     }
 }
 
-/// The answer in one piece, for a request that did not want a stream.
+/// The answer without streaming.
 pub(crate) fn encode_whole(wire: WireFormat, reply: &WireReply<'_>) -> Vec<u8> {
     if let AnswerContent::Raw(bytes) = &reply.answer.content {
         return bytes.clone();
@@ -199,7 +199,7 @@ pub(crate) fn encode_error_event(
     }
 }
 
-/// A sign of life in the middle of a stream. Where the wire has no word for it, a comment.
+/// A keep-alive event, or a comment if the wire has none.
 pub(crate) fn encode_ping(wire: WireFormat) -> Vec<u8> {
     match wire {
         WireFormat::AnthropicMessages => encode_sse(Some("ping"), &json!({"type": "ping"})),
@@ -209,7 +209,7 @@ pub(crate) fn encode_ping(wire: WireFormat) -> Vec<u8> {
     }
 }
 
-/// The answer to a request to count tokens. Four bytes a token is near enough for a rehearsal.
+/// The answer to a token count request: estimates four bytes per token.
 pub(crate) fn encode_token_count(wire: WireFormat, body_bytes: usize) -> Value {
     let tokens = body_bytes.div_ceil(4);
     match wire {

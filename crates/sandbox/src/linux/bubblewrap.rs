@@ -1,6 +1,6 @@
-//! The arguments of `bwrap` for a layout.
+//! Builds the arguments of `bwrap` from a layout.
 //!
-//! Pure but for one look at who we are. The order of the mounts is the order of the places.
+//! Pure, except for checking the user id. The mounts are made in path order.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -8,14 +8,14 @@ use std::path::Path;
 use super::mount_layout::{MountAccess, MountLayout};
 use crate::plan::{SandboxNetwork, SandboxPlan};
 
-/// Fresh or not: a sandbox inside a container may not mount `/proc` again.
+/// A container may forbid mounting a new `/proc`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ProcMount {
     Fresh,
     Host,
 }
 
-/// Namespaces, mounts, and where to start; the caller adds descriptors, `--` and the command.
+/// Namespaces, mounts and the directory; the caller appends descriptors, `--` and the command.
 pub(crate) fn build_arguments(
     plan: &SandboxPlan,
     layout: &MountLayout,
@@ -36,8 +36,9 @@ pub(crate) fn build_arguments(
                 list.extend(["--ro-bind".as_ref(), "/dev/null".as_ref(), path].map(OsString::from));
             }
             MountAccess::Held => {
-                // Every bind makes bubblewrap read the whole table of mounts. This one does not. Its
-                // owner could change the mode, and would then write to what ends with the command.
+                // For every bind, bubblewrap reads the whole mount table; this avoids one. The
+                // directory's owner could change its mode, and would then write to a file system
+                // that is discarded.
                 list.extend(["--perms", "0555", "--tmpfs"].map(OsString::from));
                 list.push(path.into());
             }
@@ -50,14 +51,14 @@ pub(crate) fn build_arguments(
             list.extend(["--dev", "/dev"].map(OsString::from));
             if proc == ProcMount::Fresh {
                 list.extend(["--proc", "/proc"].map(OsString::from));
-                // Its settings of the kernel belong to root, who needs no capability to write them.
+                // Kernel settings belong to root, who needs no capability to write them.
                 if rustix::process::geteuid().is_root() {
                     list.extend(["--remount-ro", "/proc"].map(OsString::from));
                 }
             }
         }
     }
-    // What is written where nothing is kept must fail, not vanish; only once everything is mounted.
+    // Writes to a discarded directory must fail, not be lost; so remount after all mounts are made.
     let is_scratch = |path: &Path| ["/tmp", "/var/tmp"].iter().any(|own| path == Path::new(own));
     for (path, access) in &layout.mounts {
         if *access == MountAccess::Empty && !is_scratch(path) {
@@ -68,7 +69,7 @@ pub(crate) fn build_arguments(
     list
 }
 
-/// What the probe tries as well: everything but the places.
+/// The probe tries all arguments except the paths.
 pub(crate) fn namespace_arguments() -> Vec<OsString> {
     let mut list: Vec<OsString> = [
         "--die-with-parent",

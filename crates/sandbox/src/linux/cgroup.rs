@@ -1,10 +1,10 @@
-//! Control groups for commands, where we may make them.
+//! Control groups for commands, where we may create them.
 //!
-//! They count processes and memory of a whole command, and are the only thing that bounds the
-//! number of processes of root. Used when they are there, not required: on most machines of
-//! ordinary users they are not, and there a limit of the user namespace counts processes instead.
+//! They count processes and memory of a whole command, and are the only limit on the number of
+//! root's processes. Optional: ordinary users usually cannot create them, and then a limit of the
+//! user namespace counts processes.
 //!
-//! A group is used by one command at a time and kept for the next one: a fresh one costs as much as
+//! A group is used by one command at a time and reused for the next one, because creating one costs
 //! a tenth of a start.
 
 use std::io;
@@ -16,35 +16,35 @@ use crate::plan::SandboxLimits;
 
 const ROOT: &str = "/sys/fs/cgroup";
 
-/// How the names of ours begin; a process id and a number follow.
+/// The prefix of our groups; a process id and a number follow.
 const PREFIX: &str = "windlass-";
 
-/// Takes in the thread that writes this to it. Only the first version of control groups has it.
+/// Writing to it moves the calling thread. Only exists in version 1.
 const TASKS_FILE: &str = "tasks";
 const SELF_PID: &str = "0";
 
-/// As many as commands usually run at one time.
+/// The usual number of concurrent commands.
 const POOLED_MAX: usize = 8;
 
-/// Each controller, the file that holds its limit, and the limit.
+/// Each controller with its limit's file and value.
 fn controller_limits(limits: &SandboxLimits) -> [(&'static str, &'static str, u64); 2] {
     [("pids", "pids.max", limits.processes), ("memory", "memory.limit_in_bytes", limits.memory)]
 }
 
-/// Groups that no command is in.
+/// Groups without a command.
 #[derive(Debug, Default)]
 pub(crate) struct CgroupPool {
     free: Mutex<Vec<Cgroup>>,
 }
 
-/// The groups of one command; given back with the value.
+/// The groups of one command; returned to the pool on drop.
 #[derive(Debug)]
 pub(crate) struct CgroupLease {
     pool: Arc<CgroupPool>,
     cgroup: Cgroup,
 }
 
-/// One group for each controller that is there; removed with the value.
+/// One group per available controller; removed on drop.
 #[derive(Debug, Default)]
 struct Cgroup {
     directories: Vec<PathBuf>,
@@ -67,12 +67,13 @@ impl CgroupLease {
         self.cgroup.counts_processes
     }
 
-    /// Is the memory of all of them together?
+    /// Is the memory of all processes counted together?
     pub(crate) fn counts_memory(&self) -> bool {
         self.cgroup.counts_memory
     }
 
-    /// Moves this thread in until the answer is dropped: what it starts meanwhile is born inside.
+    /// Moves this thread into the groups until the result is dropped: children it starts meanwhile
+    /// are inside.
     pub(crate) fn enter(&self) -> io::Result<CgroupMembership<'_>> {
         let inside = CgroupMembership { cgroup: &self.cgroup };
         for directory in &self.cgroup.directories {
@@ -92,7 +93,7 @@ impl Drop for CgroupLease {
     }
 }
 
-/// This thread is inside; dropping this moves it back to where it was.
+/// This thread is inside; dropping this moves it back.
 #[derive(Debug)]
 pub(crate) struct CgroupMembership<'a> {
     cgroup: &'a Cgroup,
@@ -101,7 +102,7 @@ pub(crate) struct CgroupMembership<'a> {
 impl Drop for CgroupMembership<'_> {
     fn drop(&mut self) {
         for outer in self.cgroup.directories.iter().filter_map(|directory| directory.parent()) {
-            // It was there before, and nothing has changed since.
+            // The thread was there before, so this succeeds.
             let _ = std::fs::write(outer.join(TASKS_FILE), SELF_PID);
         }
     }
@@ -151,7 +152,7 @@ impl Cgroup {
 }
 
 impl Drop for Cgroup {
-    /// A group that is not empty stays; it holds nothing but a name.
+    /// A group that is not empty cannot be removed; it only wastes a name.
     fn drop(&mut self) {
         for directory in &self.directories {
             let _ = std::fs::remove_dir(directory);
@@ -159,7 +160,7 @@ impl Drop for Cgroup {
     }
 }
 
-/// Removes what processes of ours have left that were killed.
+/// Removes groups left by killed processes.
 fn remove_stale_groups(parent: &Path) {
     let Ok(entries) = std::fs::read_dir(parent) else {
         return;
@@ -176,14 +177,14 @@ fn remove_stale_groups(parent: &Path) {
     }
 }
 
-/// Of a line `4:memory:/a/b`: the controllers and the path below their mount.
+/// Parses a line `4:memory:/a/b`: the controllers and the path in their hierarchy.
 fn parse_own_group(line: &str) -> Option<(&str, &str)> {
     let mut parts = line.splitn(3, ':');
     let (_, controllers, path) = (parts.next()?, parts.next()?, parts.next()?);
     Some((controllers, path.strip_prefix('/').unwrap_or(path)))
 }
 
-/// Nothing is left half-done under this lock, so a poisoned one is as good as new.
+/// No update under this lock can be left half done, so poisoning is ignored.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

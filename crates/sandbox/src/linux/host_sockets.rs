@@ -1,9 +1,9 @@
-//! Which sockets of the host have a name in the file system.
+//! Lists the host's sockets that have a path.
 //!
-//! A read-only mount does not keep a command from talking to a socket it can name, so each one
-//! that stays visible is covered, under every path it has. The kernel tells the name that a socket was
-//! bound to, which may be relative to where its process stood. Sockets made after the command has
-//! started are not seen here.
+//! A read-only mount does not prevent a command from connecting to a socket by path, so each
+//! visible one is covered, at all its paths. The kernel reports the name a socket was bound to,
+//! which may be relative to its process's directory at that time. Sockets created after the start
+//! of the command are not covered.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -13,14 +13,14 @@ use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// A busy machine has a few hundred sockets, each line about a hundred bytes.
+/// A busy machine has a few hundred sockets, with about a hundred bytes per line.
 const LIST_BYTES_MAX: u64 = 4 * 1024 * 1024;
 
-/// Places that a relative name is tried in.
+/// Limit on the directories tried for relative names.
 const BASES_MAX: usize = 4_096;
 
-/// Where sockets were found whose names are no paths, by the kernel's number for each: looking for one
-/// takes longer than a start may.
+/// Caches the paths found for sockets without an absolute name, by inode: a search takes too long
+/// for every start.
 #[derive(Debug, Default)]
 struct SearchedSockets {
     roots: Vec<PathBuf>,
@@ -30,12 +30,12 @@ struct SearchedSockets {
 static SEARCHED: Mutex<SearchedSockets> =
     Mutex::new(SearchedSockets { roots: Vec::new(), places: BTreeMap::new() });
 
-/// Every socket with a path that exists and that we can reach ourselves. Relative names are looked for
-/// where processes stand, in these roots and in their directories.
+/// All sockets with an existing path that we can access. Relative names are searched in the
+/// directories of processes, and in these roots and their directories.
 ///
 /// # Errors
 ///
-/// When there are more than are looked at.
+/// There are too many.
 pub(crate) fn list_host_sockets(roots: &[PathBuf]) -> Result<BTreeSet<PathBuf>, String> {
     let text = read_bounded("/proc/net/unix");
     if u64::try_from(text.len()).is_ok_and(|length| length >= LIST_BYTES_MAX) {
@@ -49,7 +49,7 @@ pub(crate) fn list_host_sockets(roots: &[PathBuf]) -> Result<BTreeSet<PathBuf>, 
             Some(path) => {
                 found.insert(path);
             }
-            // It is relative, was bound by way of a descriptor, or its directory has moved since.
+            // It is relative, was bound through a descriptor, or its directory has moved.
             None => {
                 unplaced.insert(number, name);
             }
@@ -97,14 +97,14 @@ fn read_bounded(path: &str) -> String {
     }
 }
 
-/// The socket itself, its directories without links.
+/// Resolves symlinks in the directory, but not the socket itself.
 fn resolve_socket(path: &Path) -> Option<PathBuf> {
     let is_socket =
         std::fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket());
     is_socket.then(|| std::fs::canonicalize(path).ok()).flatten()
 }
 
-/// The last two of eight columns: the kernel's number, and the name unless it is abstract.
+/// The last two of eight columns: the inode, and the name unless it is abstract.
 fn parse_socket(line: &str) -> Option<(u64, &str)> {
     let mut rest = line;
     for _ in 0..6 {
@@ -115,7 +115,7 @@ fn parse_socket(line: &str) -> Option<(u64, &str)> {
     (!name.is_empty() && !name.starts_with('@')).then_some((number.parse().ok()?, name))
 }
 
-/// Where processes stand, as far as we may know, and where the session works.
+/// The directories of visible processes, and of the session.
 fn list_bases(roots: &[PathBuf]) -> BTreeSet<PathBuf> {
     let entries = |path: &Path| std::fs::read_dir(path).into_iter().flatten().flatten();
     let processes = entries(Path::new("/proc"))
@@ -131,7 +131,7 @@ fn list_bases(roots: &[PathBuf]) -> BTreeSet<PathBuf> {
 
 struct MountedDirectory {
     device: String,
-    /// What of its file system is mounted.
+    /// The mounted subtree of its file system.
     inside: PathBuf,
     at: PathBuf,
 }
@@ -147,7 +147,7 @@ fn list_mounts() -> Vec<MountedDirectory> {
     text.lines().filter_map(parse).collect()
 }
 
-/// Blanks and the like stand there as `\` and three octal digits.
+/// Blanks and some others are written as `\` and three octal digits.
 fn unescape(text: &str) -> PathBuf {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -168,9 +168,9 @@ fn unescape(text: &str) -> PathBuf {
     PathBuf::from(OsString::from_vec(bytes))
 }
 
-/// The other paths of a file whose directory is mounted in more than one place.
+/// Further paths of a file whose directory is mounted several times.
 fn list_aliases(path: &Path, mounts: &[MountedDirectory]) -> Vec<PathBuf> {
-    // The last of two at the same place covers the first.
+    // Of several mounts at one path, the last one is visible.
     let own = mounts.iter().filter(|mount| path.starts_with(&mount.at));
     let Some(own) = own.max_by_key(|mount| mount.at.components().count()) else {
         return Vec::new();
@@ -215,7 +215,7 @@ mod tests {
             inside: unescape(inside),
             at: at.to_owned(),
         };
-        // A link stands in for the second mount, which only root could make.
+        // A symlink represents the second mount, which only root could create.
         let mounts = [
             mount("/", Path::new("/")),
             mount("/x", &folder),

@@ -1,19 +1,19 @@
-//! Second names of hidden files inside the working directories.
+//! Finds hard links to hidden files inside the working directories.
 //!
-//! A hidden path hides one name of a file. A hard link to it, made beforehand, is another name. The
-//! kernel counts names, and a secret nearly always has one: then there is nothing to look for.
+//! A hidden path hides only one name of a file, and a hard link made earlier is another one. The
+//! link count of a secret is nearly always one: then there is nothing to search.
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-/// Files looked at in one hidden directory, and in all of them.
+/// Limits on the files checked in one hidden directory, and in all of them.
 const DIRECTORY_FILES_MAX: usize = 100;
 const FILES_MAX: usize = 1_000;
-/// Entries of the working directories that are looked at, once there is something to look for.
+/// Limit on the entries searched in the working directories.
 const ENTRIES_MAX: usize = 200_000;
 
-/// Hidden files that have more than one name, as they are told apart.
+/// The identities of hidden files with several links.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct LinkedSecrets {
     files: BTreeSet<LinkedFileIdentity>,
@@ -27,8 +27,8 @@ struct LinkedFileIdentity {
 }
 
 impl LinkedSecrets {
-    /// Looks at hidden files, and at the files directly in hidden directories. The last ones first: those
-    /// that the user named, then the usual secrets, then other homes.
+    /// Checks hidden files, and the files directly in hidden directories. In reverse order: those
+    /// the user named, then usual secrets, then other homes.
     pub(super) fn list(hidden: &[PathBuf]) -> Self {
         let mut looked_at = 0;
         let mut files = BTreeSet::new();
@@ -53,7 +53,7 @@ impl LinkedSecrets {
         Self { files }
     }
 
-    /// Where else they are in these directories.
+    /// Their other names in these directories.
     pub(super) fn find_names(&self, directories: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
         let mut names = Vec::new();
         if self.files.is_empty() {

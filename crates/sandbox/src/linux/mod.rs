@@ -44,7 +44,7 @@ pub struct Sandbox {
     mechanism: SandboxMechanism,
     guarded_roots: GuardedRoots,
     cgroups: Arc<CgroupPool>,
-    /// For the kernel, as bubblewrap reads it.
+    /// The seccomp filter in the form bubblewrap reads.
     seccomp_program: Arc<[u8]>,
     report: String,
 }
@@ -56,11 +56,11 @@ enum SandboxMechanism {
 }
 
 impl Sandbox {
-    /// Finds out, by trying, what works here. Takes some tens of milliseconds; once is enough.
+    /// Checks by trying what works here. Takes some tens of milliseconds; call it once.
     ///
     /// # Errors
     ///
-    /// When nothing works, with what was tried, why it failed, and what to install.
+    /// Nothing works. The error says what was tried, why it failed, and what to install.
     pub fn probe(options: &SandboxProbeOptions) -> Result<Self, SandboxUnavailable> {
         let (mechanism, why) = probe::probe(options)?;
         let cgroups = Arc::new(CgroupPool::default());
@@ -89,7 +89,7 @@ impl Sandbox {
         }
     }
 
-    /// Which one, why, and what it does not cover; for people.
+    /// Describes the mechanism, why it was chosen, and its limits, for users.
     #[must_use]
     pub fn report(&self) -> &str {
         &self.report
@@ -99,8 +99,7 @@ impl Sandbox {
     ///
     /// # Errors
     ///
-    /// When this plan cannot be held here: a path that does not exist, or more than the backend
-    /// can do.
+    /// This plan cannot be enforced: a path does not exist, or the mechanism cannot do it.
     pub fn prepare_command<A: AsRef<OsStr>>(
         &self,
         plan: &SandboxPlan,
@@ -112,12 +111,12 @@ impl Sandbox {
         self.prepare(plan, command, LimitSetter::ByEntry)
     }
 
-    /// Prepares a shell command, for bash: a little faster than [`Sandbox::prepare_command`], because bash
+    /// Prepares a bash command: slightly faster than [`Sandbox::prepare_command`], because bash
     /// sets its limits itself.
     ///
     /// # Errors
     ///
-    /// As [`Sandbox::prepare_command`].
+    /// As for [`Sandbox::prepare_command`].
     pub fn prepare_shell(
         &self,
         plan: &SandboxPlan,
@@ -144,19 +143,18 @@ impl Sandbox {
         }
     }
 
-    /// To be called after something ran that may change protected files: otherwise the end of a command
-    /// in the background would put it down to that command.
+    /// Must be called after something else may have changed protected files: otherwise the change
+    /// would be attributed to a background command.
     pub fn accept_protected_changes(&self) {
         self.guarded_roots.accept_changes();
     }
 
-    /// To be called after this file was made with permission.
+    /// Must be called after this file was created with permission.
     pub fn accept_protected_change(&self, path: &Path) {
         self.guarded_roots.accept_change(path);
     }
 
-    /// Did a command fail because of the sandbox? Reads what it wrote, so it is a guess, and worded
-    /// as one.
+    /// Did a command fail because of the sandbox? Guesses from its output, and the message says so.
     #[must_use]
     pub fn explain_failure(
         &self,
@@ -235,14 +233,14 @@ impl Sandbox {
         })
     }
 
-    /// What our own entry must still do inside, if anything: a start without it is faster.
+    /// What our entry must still do inside; a start without it is faster.
     fn entry_role(&self, plan: &SandboxPlan, cgroup: &CgroupLease) -> Option<&'static str> {
         let is_bounded = cgroup.counts_processes()
             && cgroup.counts_memory()
             && plan.limits.processor_seconds.is_none();
         match plan.network {
             SandboxNetwork::ViaProxy(_) => Some("bridge"),
-            // Sockets without a file belong to the network, which is the host's.
+            // Abstract sockets belong to the network namespace, which is the host's.
             SandboxNetwork::Open => Some("scope"),
             SandboxNetwork::Off if is_bounded => None,
             SandboxNetwork::Off => Some("limit"),
@@ -328,25 +326,25 @@ impl Sandbox {
     }
 }
 
-/// Who sets the limits that only count inside.
+/// Which process sets limits that count only inside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LimitSetter {
     ByEntry,
     ByShell,
 }
 
-/// The command's environment in two parts.
+/// The command's environment, split in two.
 struct SplitEnvironment {
-    /// Given to the launcher, which hands it on: not to be seen in a list of processes.
+    /// Passed through the launcher's environment, which is not visible in process lists.
     plain: Vec<(OsString, OsString)>,
-    /// What would change how the launcher itself runs, before the sandbox stands.
+    /// Variables that would affect the launcher itself, before the sandbox exists.
     guarded: Vec<(OsString, OsString)>,
 }
 
 impl SplitEnvironment {
     fn from_plan(plan: &SandboxPlan) -> Self {
         let passed = plan.environment.iter().filter(|(name, _)| {
-            // The place for temporary files is the sandbox's own.
+            // The sandbox sets its own temporary directory.
             !["TMPDIR", "TMP", "TEMP"].iter().any(|own| OsStr::new(own) == name)
         });
         let (guarded, plain) = passed.cloned().partition(|(name, _)| {
@@ -363,7 +361,7 @@ fn join_pair(mut name: OsString, value: &OsStr) -> OsString {
     name
 }
 
-/// Creates a directory below the system's temporary one that no other user may open.
+/// Creates a directory in the temporary one that no other user can open.
 pub(super) fn create_private_directory() -> Result<PathBuf, SandboxPlanRefusal> {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     const TRIES: usize = 100;

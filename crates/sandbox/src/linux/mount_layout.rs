@@ -1,8 +1,8 @@
-//! A plan as places: what each path of the machine is to the command, checked against the disk.
+//! Resolves a plan to the access of each path, checked against the disk.
 //!
-//! The most specific path decides, so the list is kept in path order, parents first, which is also
-//! the order in which mounts must be made. Paths are resolved here, once; a link inside a root is
-//! never followed, because any process that may write there could have put it there.
+//! The most specific path decides, so the list is in path order, parents first, which is also the
+//! order of mounting. Paths are resolved here once; a symlink inside a root is never followed,
+//! because any process that may write there could have created it.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -19,11 +19,11 @@ use crate::protected_names;
 pub(crate) enum MountAccess {
     Read,
     Write,
-    /// A directory with nothing of the host in it.
+    /// An empty directory instead of the host's.
     Empty,
     /// A file that cannot be opened.
     Nothing,
-    /// A directory in place of something that does not exist and must not be made.
+    /// A directory in place of a missing file that must not be created.
     Held,
 }
 
@@ -31,20 +31,19 @@ pub(crate) enum MountAccess {
 pub(crate) struct MountLayout {
     pub(crate) directory: PathBuf,
     pub(crate) writable: Vec<PathBuf>,
-    /// What must stay unseen and exists.
+    /// Existing paths that must be hidden.
     pub(crate) hidden: Vec<PathBuf>,
     /// Parents before children.
     pub(crate) mounts: BTreeMap<PathBuf, MountAccess>,
 }
 
-/// Where programs leave sockets for each other, and where everybody may write.
+/// Where programs create sockets, and where all users can write.
 const HOST_DIRECTORIES: &[&str] = &["/run", "/var/run", "/tmp", "/var/tmp"];
 
-/// Mounts are cheap, not free; a machine with more sockets in sight than this is not a desktop.
+/// Each mount costs time; a machine with more visible sockets than this is not a desktop.
 const SOCKETS_MAX: usize = 512;
 
-/// Small files below `/run` that others are links to, and the system of a distribution that lives
-/// there.
+/// Small files below `/run` that are targets of symlinks, and the system of a distribution there.
 const READABLE_IN_RUN: &[&str] = &[
     "/run/current-system",
     "/run/opengl-driver",
@@ -65,7 +64,7 @@ impl MountLayout {
             }
             writable.push(root);
         }
-        // Most of the usual places do not exist, which is faster to find out than where they are.
+        // Most of the paths do not exist, which is faster to check than resolving them.
         let exist = plan.hidden.iter().filter(|path| std::fs::symlink_metadata(path).is_ok());
         let mut hidden: Vec<PathBuf> =
             exist.filter_map(|path| std::fs::canonicalize(path).ok()).collect();
@@ -78,12 +77,12 @@ impl MountLayout {
         Ok(Self { directory, writable, hidden, mounts: BTreeMap::new() })
     }
 
-    /// Adds what only mounts can express: the host's sockets out of reach, protected files that
-    /// exist read-only, hidden ones empty.
+    /// Adds what only mounts can enforce: covers the host's sockets, makes protected files
+    /// read-only, and hidden ones empty.
     ///
     /// # Errors
     ///
-    /// When the host has more sockets in sight than can be covered.
+    /// The host has too many visible sockets.
     pub(crate) fn with_mounts(
         mut self,
         plan: &SandboxPlan,
@@ -136,7 +135,7 @@ impl MountLayout {
     fn cover_sockets(&mut self, plan: &SandboxPlan) -> Result<(), String> {
         let sockets = host_sockets::list_host_sockets(&self.writable)?;
         let is_seen = |socket: &PathBuf| {
-            // The user may have named it.
+            // The user may have allowed it.
             !plan.readable.contains(socket) && self.access(socket) != MountAccess::Empty
         };
         let seen: Vec<PathBuf> = sockets.into_iter().filter(is_seen).collect();
@@ -147,14 +146,14 @@ impl MountLayout {
         Ok(())
     }
 
-    /// Makes a file of ours visible, if it is not.
+    /// Makes a file of ours visible.
     pub(crate) fn make_visible(&mut self, path: PathBuf) {
         if self.access(&path) == MountAccess::Empty {
             self.mounts.insert(path, MountAccess::Read);
         }
     }
 
-    /// What a path is: as the nearest place above it says.
+    /// The access of a path: that of its nearest listed parent.
     fn access(&self, path: &Path) -> MountAccess {
         let nearest = path.ancestors().find_map(|above| self.mounts.get(above));
         nearest.copied().unwrap_or(MountAccess::Read)
@@ -172,7 +171,7 @@ fn canonicalize_absolute(path: &Path) -> Result<PathBuf, SandboxPlanRefusal> {
         .map_err(|error| SandboxPlanRefusal::new(format!("`{}`: {error}", path.display())))
 }
 
-/// A directory itself, not a link to one.
+/// A directory, not a symlink to one.
 fn is_directory(path: &Path) -> bool {
     std::fs::symlink_metadata(path).is_ok_and(|found| found.is_dir())
 }

@@ -1,5 +1,5 @@
-//! Has the files of a sandbox that runs held again, by another process: only one with a single thread may
-//! enter the namespaces of the sandbox.
+//! Renews mounts of a running sandbox, in another process: only a single-threaded one may enter the
+//! sandbox's namespaces.
 
 use std::os::fd::OwnedFd;
 use std::path::Path;
@@ -13,10 +13,10 @@ use super::namespace_status::{self, NamespaceStatus};
 use super::sandbox_launch::SPAWN_LOCK;
 use crate::probe_options::EntryProgram;
 
-/// It takes some milliseconds.
+/// It normally takes some milliseconds.
 const DEADLINE: Duration = Duration::from_secs(10);
 
-/// A sandbox on its way, and its first process once the launcher has told of it.
+/// A starting or running sandbox, with its first process once the launcher has reported it.
 #[derive(Debug)]
 pub(super) struct RunningSandbox {
     entry: EntryProgram,
@@ -29,18 +29,18 @@ impl RunningSandbox {
         Self { entry, status: OnceLock::new(), told: Mutex::default() }
     }
 
-    /// Where its launcher tells of it.
+    /// The pipe on which its launcher reports it.
     pub(super) fn set_status(&self, status: OwnedFd) {
         let _ = self.status.set(status);
     }
 
-    /// What was told so far. `None` where it was not started.
+    /// What was reported so far. `None` if it was not started.
     pub(super) fn read_status(&self) -> Option<NamespaceStatus> {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         Some(NamespaceStatus::read(self.status.get()?, &mut told))
     }
 
-    /// Holds a file as it is now. Says whether that worked.
+    /// Mounts a file as it is now. Returns whether that worked.
     pub(super) fn hold_again(&self, file: &Path) -> bool {
         let Some(first) = self.read_status().and_then(|status| status.find_first_process()) else {
             return false;

@@ -1,7 +1,7 @@
-//! The first process of a command's namespace: when it is gone, all are.
+//! The first process of a command's namespace: when it ends, the kernel kills all others.
 //!
-//! Bubblewrap says who it is and in which namespace. It is looked up only when the command is to be
-//! settled, and believed only if that process is in that namespace still: numbers are used again.
+//! Bubblewrap reports its id and namespace. They are used only at the end, and only if that process
+//! is still in that namespace, because ids are reused.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::MetadataExt as _;
@@ -10,19 +10,19 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::process::{Pid, PidfdFlags, Signal};
 
-/// What it tells has under 300 bytes.
+/// The report has less than 300 bytes.
 const WORDS_MAX: usize = 4096;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct NamespaceStatus {
     first_pid: Option<Pid>,
     namespace: Option<u64>,
-    /// It told of the command's end, so it had begun.
+    /// It reported the end of the command, so the command had started.
     pub(super) has_ended: bool,
 }
 
 impl NamespaceStatus {
-    /// Reads what is there besides what was read before. Once the launcher has ended there will not be more.
+    /// Reads what was added since. After the launcher has ended there is no more.
     pub(super) fn read(from: &OwnedFd, words: &mut Vec<u8>) -> Self {
         while words.len() < WORDS_MAX && wait_readable(from, Instant::now()) {
             let mut chunk = [0; 512];
@@ -44,10 +44,11 @@ impl NamespaceStatus {
         }
     }
 
-    /// Ends what is left in the namespace, and waits until it is gone. Says whether it is.
+    /// Kills the namespace, and waits for its end. Returns whether it has ended.
     pub(super) fn kill(self, within: Duration) -> bool {
         let Some(first) = self.find_first_process() else {
-            // It ended before it came so far and said why on its standard error, or is gone by now.
+            // It failed before it reported the namespace, with a message on standard error, or has
+            // ended.
             return true;
         };
         if self.namespace.is_some() {
@@ -56,13 +57,13 @@ impl NamespaceStatus {
         wait_readable(&first.opened, Instant::now() + within)
     }
 
-    /// The first process of the namespace, unless its number is another's by now.
+    /// The first process of the namespace, unless its id was reused.
     pub(super) fn find_first_process(self) -> Option<FirstProcess> {
         let pid = self.first_pid?;
         let opened = rustix::process::pidfd_open(pid, PidfdFlags::empty()).ok()?;
         let number = pid.as_raw_nonzero().get();
         let link = format!("/proc/{number}/ns/pid");
-        // One that has just died has no namespace to show, and is all the sooner gone.
+        // A process that has just died has no namespace link.
         let is_another = std::fs::metadata(link)
             .is_ok_and(|found| self.namespace.is_some_and(|inode| inode != found.ino()));
         (!is_another).then_some(FirstProcess { number, opened })
@@ -74,7 +75,7 @@ pub(super) struct FirstProcess {
     opened: OwnedFd,
 }
 
-/// Waits until there is something to read, or the other end is gone.
+/// Waits until there is something to read, or the other end is closed.
 pub(super) fn wait_readable(descriptor: &impl AsFd, deadline: Instant) -> bool {
     loop {
         let left = deadline.saturating_duration_since(Instant::now());

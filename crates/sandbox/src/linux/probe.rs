@@ -1,7 +1,7 @@
-//! Finds out what works on this machine by trying it, and says so.
+//! Determines what works on this machine by trying it, and explains the result.
 //!
-//! Nothing is guessed from versions: containers, distributions and administrators forbid parts of
-//! this in ways that only show when it is tried.
+//! Versions say too little: containers, distributions and administrators forbid parts of this in
+//! ways that are noticed only by trying.
 
 use std::io::Read as _;
 use std::os::unix::process::CommandExt as _;
@@ -18,15 +18,15 @@ use crate::error::SandboxUnavailable;
 use crate::plan::SandboxPlan;
 use crate::probe_options::{SandboxBackend, SandboxProbeOptions};
 
-/// A trial takes milliseconds.
+/// A trial normally takes milliseconds.
 const DEADLINE: Duration = Duration::from_secs(20);
 const LOOK_AGAIN: Duration = Duration::from_millis(1);
 const WORDS_MAX: u64 = 4096;
 
-/// Not looked for on the search path, which a project may have a say in.
+/// `PATH` is not searched, because a project may influence it.
 const BUBBLEWRAPS: &[&str] = &["/usr/bin/bwrap", "/bin/bwrap", "/usr/local/bin/bwrap"];
 
-/// What works, and why it is not something better.
+/// The best mechanism that works, and why better ones do not.
 pub(super) fn probe(
     probe_options: &SandboxProbeOptions,
 ) -> Result<(SandboxMechanism, String), SandboxUnavailable> {
@@ -95,7 +95,7 @@ fn try_bubblewrap(program: &Path, proc: ProcMount) -> Result<(), String> {
     };
     let mut command = Command::new(program);
     command.args(bubblewrap::build_arguments(&plan, &layout, proc));
-    // Older ones do not know this option; an empty program would be refused, so none is given.
+    // Older versions do not know this option, and would reject an empty program.
     command.args(["--", "/bin/sh", "-c", ":"]);
     run_trial(command).map(drop)
 }
@@ -106,7 +106,7 @@ fn probe_landlock(probe_options: &SandboxProbeOptions) -> Result<bool, String> {
     run_trial(command).map(|words| words.trim() == "full")
 }
 
-/// Runs a trial without environment or input. Gives what it printed, or why it failed.
+/// Runs a trial without environment and input. Returns its output, or why it failed.
 fn run_trial(mut command: Command) -> Result<String, String> {
     let program = command.get_program().to_string_lossy().into_owned();
     let wrong = |error: std::io::Error| format!("`{program}`: {error}");
@@ -146,7 +146,7 @@ fn run_trial(mut command: Command) -> Result<String, String> {
     Err(line.trim().to_owned())
 }
 
-/// Which one, why, and what it does not cover.
+/// Describes the mechanism, why it was chosen, and its limits.
 pub(super) fn render_report(
     means: &SandboxMechanism,
     why: &str,
@@ -184,9 +184,9 @@ pub(super) fn render_report(
                 );
             }
             lines.push(
-                "Protected files are put back after the command, not held while it runs. No \
-                 sockets at all. Modes, owners and times cannot be changed unless the plan gives \
-                 leave."
+                "Protected files are restored after the command, not protected while it runs. No \
+                 sockets at all. Modes, owners and times cannot be changed unless the plan \
+                 allows it."
                     .into(),
             );
             lines.push(

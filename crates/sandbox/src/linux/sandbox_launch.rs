@@ -1,9 +1,9 @@
-//! One command on its way: started by the caller, bounded and ended here.
+//! Starts one prepared command, and cleans up after it.
 //!
-//! The caller keeps its own pipes, process group and deadline; it gives a function that starts a
-//! prepared `Command` in whatever way it likes. Descriptors that the launcher needs are inheritable
-//! only while that function runs, and only one command is started at a time, so that none of them
-//! reaches another sandbox. After the end, [`SandboxLaunch::clean_up`] waits until nothing of it runs.
+//! The caller keeps its own pipes, process group and deadline; it passes a function that spawns a
+//! prepared `Command` in any way. The launcher's descriptors are inheritable only while that
+//! function runs, and only one command is started at a time, so that none of them leaks to another
+//! sandbox. Afterwards, [`SandboxLaunch::clean_up`] waits until nothing of it runs.
 
 use std::ffi::OsString;
 use std::io::{self, Seek as _, Write as _};
@@ -22,23 +22,23 @@ use super::guarded_root::{GuardedRoot, RevertedProtectedFile};
 use super::mount_renewal::RunningSandbox;
 use super::namespace_status;
 
-/// How long what was killed may take to be gone.
+/// How long killed processes may take to exit.
 const EXIT_DEADLINE: Duration = Duration::from_secs(5);
 
 #[derive(Debug)]
 pub(super) enum SandboxLaunchMethod {
-    /// Bubblewrap, with this program for the kernel.
+    /// Bubblewrap, with this seccomp filter.
     Bubblewrap { filter: Arc<[u8]> },
-    /// Our own entry, which restricts itself.
+    /// Our entry, which restricts itself.
     Entry,
 }
 
-/// A command that is ready to be started, and then to be settled.
+/// A command that is ready to start, and then to be cleaned up.
 #[derive(Debug)]
 pub struct SandboxLaunch {
     pub(super) launcher: SandboxLaunchMethod,
     pub(super) program: PathBuf,
-    /// Before the options that name descriptors.
+    /// Before the options with descriptors.
     pub(super) arguments: Vec<OsString>,
     /// After them.
     pub(super) final_arguments: Vec<OsString>,
@@ -46,7 +46,7 @@ pub struct SandboxLaunch {
     pub(super) directory: PathBuf,
     pub(super) cgroup: Option<CgroupLease>,
     pub(super) guarded_roots: Vec<Arc<GuardedRoot>>,
-    /// Made for this command alone.
+    /// Created for this command.
     pub(super) scratch: Option<PathBuf>,
     pub(super) running: Arc<RunningSandbox>,
     pub(super) pending_end: SandboxPendingEnd,
@@ -56,23 +56,23 @@ pub struct SandboxLaunch {
 pub(super) enum SandboxPendingEnd {
     #[default]
     Nothing,
-    /// For the first process of the namespace that bubblewrap tells of.
+    /// The first process of the namespace, as bubblewrap reports it.
     Namespace,
-    /// For the end of everybody who holds the other end of this pipe.
+    /// The end of all processes that hold the other end of this pipe.
     Pipe(OwnedFd),
 }
 
-/// What came of a command besides its own result.
+/// The result of cleaning up after a command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SandboxCleanup {
-    /// Protected files that it made or changed, and that are no longer where they were.
+    /// Protected files that it created or changed, and that were reverted.
     pub reverted: Vec<RevertedProtectedFile>,
-    /// Protected files that came to be or changed while a command ran beside other work. Who did it is
-    /// not known, so they are as they were found.
+    /// Protected files that were created or changed while a background command ran. It is unknown
+    /// who did it, so they were not reverted.
     pub left_alone: Vec<PathBuf>,
     pub problem: Option<String>,
-    /// Did the command come to an end, as far as the launcher tells? If not, and nothing killed the
-    /// launcher, it never began, and may be prepared and tried once more.
+    /// Did the command itself end, according to the launcher? If not, and the launcher was not
+    /// killed, the command never started, and may be prepared and tried once more.
     pub has_ended: bool,
 }
 
@@ -80,15 +80,15 @@ pub struct SandboxCleanup {
 pub(super) static SPAWN_LOCK: Mutex<()> = Mutex::new(());
 
 impl SandboxLaunch {
-    /// Starts it: `start` is given a command with program, arguments, environment and directory
-    /// set, adds its own pipes and process group, and spawns it.
+    /// Starts the command: `start` gets a command with program, arguments, environment and
+    /// directory, adds its own pipes and process group, and spawns it.
     ///
-    /// The thread that calls this must outlive the command: the kernel ends it with that thread.
-    /// Whatever else this process has open is marked to be closed in every program it starts.
+    /// The calling thread must outlive the command: the kernel ends it with that thread. All other
+    /// descriptors of this process become close-on-exec.
     ///
     /// # Errors
     ///
-    /// Whatever `start` returns, or what went wrong in making the pipes.
+    /// The error of `start`, or of creating the pipes.
     pub fn spawn<T>(&mut self, start: impl FnOnce(Command) -> io::Result<T>) -> io::Result<T> {
         let mut command = Command::new(&self.program);
         command.args(&self.arguments).env_clear().current_dir(&self.directory);
@@ -99,7 +99,7 @@ impl SandboxLaunch {
         if let SandboxLaunchMethod::Bubblewrap { filter } = &self.launcher {
             theirs.push(("--seccomp", create_sealed_file(filter)?));
         }
-        // Whatever else is open here, ours or inherited, is not the command's.
+        // All other open descriptors must not leak to the command.
         close_fds::set_fds_cloexec_threadsafe(3, &[]);
         for (option, descriptor) in &theirs {
             if matches!(self.launcher, SandboxLaunchMethod::Bubblewrap { .. }) {
@@ -122,8 +122,7 @@ impl SandboxLaunch {
         Ok(started)
     }
 
-    /// The caller no longer waits for it: from now on it runs beside other work. Says whether protected files
-    /// can be held against it then.
+    /// The command moves to the background. Returns whether protected files can be guarded there.
     pub fn continue_in_background(&mut self) -> bool {
         match self.launcher {
             SandboxLaunchMethod::Bubblewrap { .. } => {
@@ -134,9 +133,9 @@ impl SandboxLaunch {
         }
     }
 
-    /// To be called when the launcher has ended or was killed, with its whole process group. Ends
-    /// whatever is left of the command, waits until that is gone, and takes back what it did to
-    /// protected files. Blocks for at most a few seconds, usually for none.
+    /// Must be called when the launcher has ended or was killed, with its whole process group. Ends
+    /// the rest of the command, waits for it, and reverts its changes to protected files. Blocks
+    /// for at most a few seconds, usually not at all.
     #[must_use]
     pub fn clean_up(mut self) -> SandboxCleanup {
         self.finish()
@@ -185,7 +184,7 @@ fn create_sealed_file(program: &[u8]) -> io::Result<OwnedFd> {
     Ok(file.into())
 }
 
-/// Reads, and forgets, until every other end is closed.
+/// Reads and discards until all other ends are closed.
 fn drain_until_closed(pipe: &OwnedFd, deadline: Instant) -> bool {
     let mut chunk = [0; 512];
     while namespace_status::wait_readable(pipe, deadline) {

@@ -1,22 +1,22 @@
-//! Which system calls are refused, as a program for the kernel.
+//! Builds the seccomp filter of refused system calls.
 //!
-//! A list of what is refused, not of what is allowed: the kernel's checks on files and namespaces
-//! hold the command, and this takes away what would go round them or widen the surface: tracing,
-//! asynchronous rings, new namespaces and mounts, kernel keys, socket families that a network
-//! namespace does not contain. A call through another architecture's table kills the process.
+//! The filter lists what is refused, not what is allowed: the kernel's checks on files and
+//! namespaces confine the command, and this refuses calls that would bypass them or widen the
+//! attack surface: tracing, io_uring, new namespaces and mounts, kernel keys, socket families
+//! outside of a network namespace. A call for another architecture kills the process.
 //!
-//! The program is put together by hand, one instruction for most calls: the kernel walks through it
-//! once for every call there is when it is loaded, and a generated one took longer than a mount.
+//! The filter is assembled by hand, with one instruction for most calls: the kernel analyses it for
+//! every system call when it is loaded, and a generated one took longer than a mount.
 
 use seccompiler::{BpfProgram, sock_filter};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SocketPolicy {
-    /// Those that namespaces contain: local ones and those of the internet.
+    /// Families that namespaces contain: local and internet.
     Contained,
-    /// Those of the internet: local ones would lead to the host's.
+    /// Internet: local ones would reach the host's sockets.
     Internet,
-    /// None but pairs that stay connected.
+    /// None, except connected pairs.
     None,
 }
 
@@ -28,14 +28,14 @@ pub(crate) struct RefusedCalls {
     pub(crate) foreign_processes: ForeignProcesses,
 }
 
-/// What a command may do to processes that are not its own, where no namespace keeps them apart.
+/// What a command may do to other processes, if no namespace separates them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ForeignProcesses {
-    /// A namespace or a scope keeps them apart.
+    /// A namespace or a Landlock scope separates them.
     OutOfReach,
-    /// Their limits, priorities and shared memory are refused; a scope keeps signals apart.
+    /// Refuses changing their limits, priorities and shared memory; a scope blocks signals.
     RefuseControl,
-    /// Signals are refused as well, to all but the command's own group.
+    /// Refuses signals too, except to the command's own group.
     RefuseSignals,
 }
 
@@ -47,19 +47,19 @@ pub(crate) fn build_program(refusals: RefusedCalls) -> BpfProgram {
         list.extend([if_at_least(OTHER_TABLE, 0, 1), absent.clone()]);
     }
     let calls = list_refused_calls(refusals);
-    // Each jumps over those after it, and over the jump that passes by the refusal.
+    // Jumps over the following comparisons, and over the jump that skips the refusal.
     for (at, call) in calls.iter().enumerate() {
         let over = u8::try_from(calls.len() - at).unwrap_or(u8::MAX);
         list.push(if_equal(to_u32(*call), over, 0));
     }
     list.extend([jump(1), refused.clone()]);
-    // It hides its flags behind a pointer. Libraries fall back to the one that does not.
+    // Its flags are behind a pointer, so they cannot be checked. Libraries fall back to `clone`.
     list.extend([if_equal(to_u32(libc::SYS_clone3), 0, 1), absent.clone()]);
     if refusals.foreign_processes == ForeignProcesses::RefuseSignals {
-        // So does this one, on kernels that are old enough for it to matter.
+        // The same, on kernels that are old enough for it to matter.
         list.extend([if_equal(to_u32(libc::SYS_openat2), 0, 1), absent]);
     }
-    // Each of the following is passed by unless it is the call in question; then it answers.
+    // Each of the following returns a result for its call, and is skipped for others.
     let families = match refusals.sockets {
         SocketPolicy::Contained => FAMILIES,
         SocketPolicy::Internet => INTERNET,
@@ -84,7 +84,7 @@ pub(crate) fn build_program(refusals: RefusedCalls) -> BpfProgram {
         refused.clone(),
         return_with(ALLOW),
     ]);
-    // Zero is the caller; any other number may be someone else.
+    // Zero is the caller; any other id may be another process.
     for call in list_calls_for_itself(refusals.foreign_processes) {
         list.extend([
             if_equal(to_u32(call), 0, 4),
@@ -121,7 +121,7 @@ fn list_refused_calls(refusals: RefusedCalls) -> Vec<i64> {
     calls
 }
 
-/// Calls that a process may make on itself.
+/// Calls that a process may use only on itself.
 fn list_calls_for_itself(foreign_processes: ForeignProcesses) -> Vec<i64> {
     match foreign_processes {
         ForeignProcesses::OutOfReach => Vec::new(),
@@ -132,14 +132,14 @@ fn list_calls_for_itself(foreign_processes: ForeignProcesses) -> Vec<i64> {
     }
 }
 
-/// One end of a pair of datagram sockets can be sent to any socket that has a name.
+/// A datagram socket of a pair can send to any named socket.
 fn refuse_datagram_pairs() -> Vec<sock_filter> {
     vec![
         if_equal(to_u32(libc::SYS_socketpair), 0, 8),
         load(FIRST_ARGUMENT),
         if_equal(libc::AF_UNIX.unsigned_abs(), 0, 4),
         load(SECOND_ARGUMENT),
-        // The rest are flags.
+        // The other bits are flags.
         and(0xf),
         if_equal(libc::SOCK_STREAM.unsigned_abs(), 2, 0),
         if_equal(libc::SOCK_SEQPACKET.unsigned_abs(), 1, 0),
@@ -148,11 +148,11 @@ fn refuse_datagram_pairs() -> Vec<sock_filter> {
     ]
 }
 
-/// Of processes of others, or that make others wait.
+/// Priorities of other processes, and leases, which make others wait.
 fn refuse_priorities_and_leases() -> Vec<sock_filter> {
     let refused = return_with(ERRNO | libc::EPERM.unsigned_abs());
     vec![
-        // The first argument says what the second is the number of; of a user it is all processes.
+        // The first argument is the kind of the second; for a user it means all of its processes.
         if_equal(to_u32(libc::SYS_setpriority), 0, 6),
         load(FIRST_ARGUMENT),
         if_equal(PRIORITY_OF_USER, 2, 0),
@@ -160,7 +160,7 @@ fn refuse_priorities_and_leases() -> Vec<sock_filter> {
         if_equal(0, 1, 0),
         refused.clone(),
         return_with(ALLOW),
-        // Who opens a file with a lease on it waits for the one who has it.
+        // A process that opens a file with a lease waits for the holder.
         if_equal(to_u32(libc::SYS_fcntl), 0, 4),
         load(SECOND_ARGUMENT),
         if_equal(libc::F_SETLEASE.unsigned_abs(), 0, 1),
@@ -169,7 +169,7 @@ fn refuse_priorities_and_leases() -> Vec<sock_filter> {
     ]
 }
 
-/// To open a file for reading and empty it is a write that Landlock sees only since its third version.
+/// Opening for reading with truncation is a write that Landlock checks only since version 3.
 fn refuse_emptying_readers() -> Vec<sock_filter> {
     let calls = [
         #[cfg(target_arch = "x86_64")]
@@ -191,14 +191,14 @@ fn refuse_emptying_readers() -> Vec<sock_filter> {
     list
 }
 
-/// Injecting input into a terminal that another process reads; and, with metadata, changing the
-/// attributes of a file, which needs no right to write to it.
+/// Injecting input into a terminal that another process reads; and, with metadata, changing
+/// attributes of a file, which needs no write permission.
 fn refuse_ioctls(metadata: bool) -> Vec<sock_filter> {
     let terminal = [libc::TIOCSTI, libc::TIOCLINUX].map(|request| to_u32(request as i64));
     let allowed: &[u32] = if metadata { READING_ATTRIBUTES } else { &[] };
     let kinds: &[u8] = if metadata { ATTRIBUTE_KINDS } else { &[] };
     let mut tests = Vec::new();
-    // Each either answers at once or passes on to the next.
+    // Each either returns a result or continues with the next.
     for request in terminal {
         tests.extend([if_equal(request, 0, 1), return_with(ERRNO | libc::EPERM.unsigned_abs())]);
     }
@@ -217,7 +217,7 @@ fn refuse_ioctls(metadata: bool) -> Vec<sock_filter> {
     list
 }
 
-/// Answers as a kernel does that was built without Landlock.
+/// Answers like a kernel without Landlock.
 pub(crate) fn build_landlock_refusal() -> BpfProgram {
     let absent = return_with(ERRNO | libc::ENOSYS.unsigned_abs());
     let mut list = vec![load(NUMBER)];
@@ -232,7 +232,7 @@ pub(crate) fn build_landlock_refusal() -> BpfProgram {
     list
 }
 
-/// A program in the form in which a file holds it.
+/// The filter as bytes.
 pub(crate) fn to_bytes(program: &BpfProgram) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(program.len() * 8);
     for instruction in program {
@@ -275,10 +275,10 @@ fn return_with(with: u32) -> sock_filter {
     instruction(0x06, 0, 0, with)
 }
 
-/// What the first argument of `setpriority` says for all processes of a user.
+/// The first argument of `setpriority` for all processes of a user.
 const PRIORITY_OF_USER: u32 = 2;
 
-/// Calls and requests fit in 32 bits; one that did not would match nothing.
+/// Calls and requests fit in 32 bits; a larger one would never match.
 fn to_u32(call: i64) -> u32 {
     u32::try_from(call).unwrap_or(u32::MAX)
 }
@@ -288,27 +288,27 @@ const ARCHITECTURE: u32 = 0xc000_003e;
 #[cfg(target_arch = "aarch64")]
 const ARCHITECTURE: u32 = 0xc000_00b7;
 
-/// Calls from here on belong to the table for 32-bit pointers, on the one architecture that has it.
+/// Calls from here on belong to the x32 table of one architecture.
 const OTHER_TABLE: u32 = 0x4000_0000;
 
-// Where things are in what the kernel shows a program.
+// Offsets in the data the kernel passes to the filter.
 const NUMBER: u32 = 0;
 const TABLE: u32 = 4;
 const FIRST_ARGUMENT: u32 = 16;
 const SECOND_ARGUMENT: u32 = 24;
 const THIRD_ARGUMENT: u32 = 32;
 
-// What a program answers.
+// Results of the filter.
 const ALLOW: u32 = 0x7fff_0000;
 const KILL: u32 = 0x8000_0000;
 const ERRNO: u32 = 0x0005_0000;
 
-/// Netlink answers which interfaces there are; what it may change needs a capability.
+/// Netlink lists interfaces; changing them needs a capability.
 const FAMILIES: &[i32] = &[libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
 
 const INTERNET: &[i32] = &[libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
 
-/// Flags of a new process that would give it namespaces of its own.
+/// Flags of `clone` for new namespaces.
 const NAMESPACES: u32 = (libc::CLONE_NEWUSER
     | libc::CLONE_NEWNS
     | libc::CLONE_NEWPID
@@ -319,20 +319,20 @@ const NAMESPACES: u32 = (libc::CLONE_NEWUSER
     .unsigned_abs();
 
 const NEVER: &[i64] = &[
-    // Into other processes.
+    // Access to other processes.
     libc::SYS_ptrace,
     libc::SYS_process_vm_readv,
     libc::SYS_process_vm_writev,
     libc::SYS_pidfd_getfd,
     libc::SYS_kcmp,
-    // Round the other checks.
+    // Would bypass other checks.
     libc::SYS_io_uring_setup,
     libc::SYS_io_uring_enter,
     libc::SYS_io_uring_register,
     libc::SYS_open_by_handle_at,
     libc::SYS_userfaultfd,
     libc::SYS_fanotify_init,
-    // Other views of the machine.
+    // Other namespaces and mounts.
     libc::SYS_unshare,
     libc::SYS_setns,
     libc::SYS_mount,
@@ -348,7 +348,7 @@ const NEVER: &[i64] = &[
     libc::SYS_mount_setattr,
     // `open_tree_attr`.
     467,
-    // The kernel itself.
+    // Kernel configuration.
     libc::SYS_bpf,
     libc::SYS_perf_event_open,
     libc::SYS_add_key,
@@ -370,7 +370,7 @@ const NEVER: &[i64] = &[
     libc::SYS_adjtimex,
 ];
 
-/// Memory, queues and rights that other processes share.
+/// Memory, queues and permissions shared with other processes.
 const SHARED_WITH_OTHERS: &[i64] = &[
     libc::SYS_shmget,
     libc::SYS_shmat,
@@ -388,14 +388,14 @@ const SHARED_WITH_OTHERS: &[i64] = &[
     libc::SYS_ioprio_set,
     libc::SYS_migrate_pages,
     libc::SYS_move_pages,
-    // Landlock holds it only since its third version; what may be written can be opened instead.
+    // Landlock checks it only since version 3; a writable file can be opened instead.
     libc::SYS_truncate,
     // `process_madvise` and `process_mrelease`.
     440,
     448,
 ];
 
-/// Take the number of a process first.
+/// Calls whose first argument is a process id.
 const CONTROL_BY_NUMBER: &[i64] = &[
     libc::SYS_prlimit64,
     libc::SYS_sched_setparam,
@@ -412,13 +412,13 @@ const SIGNALS: &[i64] = &[
     libc::SYS_pidfd_send_signal,
 ];
 
-/// The letters of requests that file systems know: attributes, versions, keys, freezing, and those of
-/// btrfs, bcachefs, f2fs and FAT. They make and remove subvolumes, and set attributes, through a
-/// directory that was opened to be read.
+/// Type letters of ioctl requests of file systems: attributes, versions, keys, freezing, and those
+/// of btrfs, bcachefs, f2fs and FAT. They can create and remove subvolumes, and set attributes,
+/// through a directory opened for reading.
 const ATTRIBUTE_KINDS: &[u8] = b"fvX\x94\xbc\xf5r";
 
-/// Those among them that only look (flags, extended flags, version), and those that copy into a file that
-/// was opened to be written.
+/// Those that only read (flags, extended flags, version), and those that copy to a file opened for
+/// writing.
 const READING_ATTRIBUTES: &[u32] =
     &[0x8008_6601, 0x801c_581f, 0x8008_7601, 0x4004_9409, 0x4020_940d];
 
@@ -446,8 +446,8 @@ const METADATA: &[i64] = &[
     libc::SYS_removexattr,
     libc::SYS_lremovexattr,
     libc::SYS_fremovexattr,
-    // `fchmodat2`, `setxattrat`, `removexattrat` and `file_setattr`, which the library does not name
-    // everywhere.
+    // `fchmodat2`, `setxattrat`, `removexattrat` and `file_setattr`, whose constants the library
+    // does not have on all targets.
     452,
     463,
     466,

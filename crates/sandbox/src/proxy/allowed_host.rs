@@ -1,20 +1,20 @@
-//! The list of hosts that may be reached.
+//! The list of allowed hosts.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// Where a host without a port may be spoken to.
+/// Allowed ports of an entry without one.
 const USUAL_PORTS: &[u16] = &[80, 443];
 
 /// One entry: `example.org`, `*.example.org`, `example.org:8443`, `[::1]:8080`.
 ///
-/// A star stands for one or more whole labels in front; the name itself needs its own entry.
+/// A star matches one or more whole labels; the domain itself needs its own entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AllowedHost {
     name: String,
     has_star: bool,
     port: Option<u16>,
-    /// May it turn out to be this machine or the network around it?
+    /// May it resolve to a private address?
     pub reaches_private: bool,
 }
 
@@ -29,7 +29,7 @@ impl AllowedHost {
         self.matches_host(host) && self.port.map_or(USUAL_PORTS.contains(&port), |own| own == port)
     }
 
-    /// Does it speak of this host, whatever the port?
+    /// Does it match this host, on any port?
     pub(super) fn matches_host(&self, host: &str) -> bool {
         match self.has_star {
             false => host == self.name,
@@ -52,7 +52,7 @@ impl FromStr for AllowedHost {
             None => (false, host),
         };
         let name = normalize_host(name).ok_or_else(wrong)?;
-        // A star over everything below a single label is everything.
+        // A star before a single label would match everything.
         if has_star && !name.contains('.') {
             return Err(wrong());
         }
@@ -68,7 +68,7 @@ impl fmt::Display for AllowedHost {
     }
 }
 
-/// Host and port; the brackets of an address with colons are taken off.
+/// Splits host and port, and removes the brackets of an IPv6 address.
 pub(super) fn split_host_port(authority: &str) -> Option<(&str, Option<u16>)> {
     if let Some(rest) = authority.strip_prefix('[') {
         let (host, after) = rest.split_once(']')?;
@@ -88,7 +88,7 @@ fn parse_port(port: &str) -> Option<u16> {
     is_plain.then(|| port.parse().ok().filter(|port| *port != 0)).flatten()
 }
 
-/// A name as it is compared: small letters, no dot at the end, nothing strange in it.
+/// The form for comparison: lower case, no trailing dot, no unusual characters.
 pub(super) fn normalize_host(host: &str) -> Option<String> {
     let host = host.strip_suffix('.').unwrap_or(host);
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._:".contains(&byte);

@@ -1,8 +1,8 @@
-//! A proxy that leads out of the sandbox to listed hosts and nowhere else.
+//! A proxy from the sandbox to allowed hosts only.
 //!
 //! It listens on a socket in a directory of its own, speaks HTTP/1.1 to clients inside, resolves
-//! names itself and judges the address it is about to connect to. What goes through a tunnel is not
-//! inspected: an allowed host can serve as a relay to any other.
+//! names itself and checks the address before it connects. Tunnelled data is not inspected: an
+//! allowed host can serve as a relay to any other.
 
 mod allowed_host;
 mod proxy_request;
@@ -25,17 +25,17 @@ pub use allowed_host::{AllowedHost, InvalidAllowedHost};
 use proxy_request::ProxyRequest;
 pub use proxy_thread::ProxyThread;
 
-/// Connections at one time; more wait.
+/// Limit on concurrent connections; more must wait.
 const CONNECTIONS_MAX: usize = 64;
 const HEAD_BYTES_MAX: usize = 16 * 1024;
 const HEAD_DEADLINE: Duration = Duration::from_secs(10);
 const CONNECT_DEADLINE: Duration = Duration::from_secs(20);
-/// The longest a connection lasts, whatever it does.
+/// Limit on the duration of a connection.
 const CONNECTION_DEADLINE: Duration = Duration::from_secs(30 * 60);
-/// Refusals remembered for the report; the oldest go first.
+/// Limit on remembered refusals; the oldest are dropped.
 const REFUSALS_MAX: usize = 32;
 
-/// A running proxy; it stops with the value.
+/// A running proxy; stops on drop.
 #[derive(Debug)]
 pub struct Proxy {
     socket: PathBuf,
@@ -43,11 +43,11 @@ pub struct Proxy {
     state: Arc<ProxyState>,
 }
 
-/// Who may be reached, and who may not although the list says so.
+/// The allowed hosts, and exceptions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProxyHostRules {
     pub allowed: Vec<AllowedHost>,
-    /// These may not, on whatever port.
+    /// Denied on every port.
     pub denied: Vec<AllowedHost>,
 }
 
@@ -64,11 +64,11 @@ struct ProxyState {
 }
 
 impl Proxy {
-    /// Listens on `proxy` in a directory that only this user may enter.
+    /// Listens on `proxy` in a directory that only this user can enter.
     ///
     /// # Errors
     ///
-    /// When the socket cannot be made. To be called inside a tokio runtime.
+    /// The socket cannot be created. Must be called inside of a tokio runtime.
     pub fn start(directory: &Path, hosts: impl Into<ProxyHostRules>) -> io::Result<Self> {
         let socket = directory.join("proxy");
         let listener = UnixListener::bind(&socket)?;
@@ -83,7 +83,7 @@ impl Proxy {
         &self.socket
     }
 
-    /// Who was asked for and refused since the last time this was called, and why.
+    /// The hosts refused since the last call, and why.
     #[must_use]
     pub fn refusals(&self) -> Vec<String> {
         self.state.take_refusals()
@@ -97,7 +97,7 @@ impl Drop for Proxy {
     }
 }
 
-/// Connections end with this task, because the set of them does.
+/// Connections are owned by this task, so they end with it.
 async fn serve(listener: UnixListener, rules: Arc<ProxyState>) {
     let slots = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     let mut open = JoinSet::new();
@@ -115,7 +115,7 @@ async fn serve(listener: UnixListener, rules: Arc<ProxyState>) {
                     let _ = timeout(CONNECTION_DEADLINE, forward_connection(stream, &rules)).await;
                 });
             }
-            // Out of descriptors: those in use will be given back.
+            // Out of descriptors: wait until others are closed.
             Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
         }
     }
@@ -180,7 +180,7 @@ impl ProxyState {
             .unwrap_or_else(|_| Err(format!("{host}:{port} does not answer")))
     }
 
-    /// Whether a host is on the list, and if so, whether it may be close by.
+    /// Whether a host is allowed, and if so, whether it may be private.
     fn find_private_access(&self, host: &str, port: u16) -> Option<bool> {
         if self.hosts.denied.iter().any(|one| one.matches_host(host)) {
             return None;
@@ -202,7 +202,7 @@ impl ProxyState {
     }
 }
 
-/// Everything up to the empty line, and what came after it.
+/// Everything up to the empty line, and the bytes after it.
 async fn read_head(from: &mut (impl AsyncRead + Unpin)) -> io::Result<(Vec<u8>, Vec<u8>)> {
     let mut head = Vec::with_capacity(1024);
     loop {

@@ -1,18 +1,18 @@
-//! The head of a request to a proxy: read to its end, taken apart, and written anew for the host.
+//! Parses the head of a proxy request, and rewrites it for the host.
 
 use super::allowed_host::{normalize_host, split_host_port};
 
-/// Where a request wants to go, and what to send there first.
+/// The destination of a request, and what to send there first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ProxyRequest {
     pub(super) host: String,
     pub(super) port: u16,
-    /// Nothing for a tunnel; the head in its own form otherwise.
+    /// Empty for a tunnel; otherwise the rewritten head.
     pub(super) forwarded_head: Vec<u8>,
     pub(super) is_tunnel: bool,
 }
 
-/// Reads a head that ends with an empty line.
+/// Parses a head that ends with an empty line.
 pub(super) fn parse_request(head: &[u8]) -> Result<ProxyRequest, &'static str> {
     let text = std::str::from_utf8(head).map_err(|_| "not text")?;
     let mut lines = text.split("\r\n");
@@ -38,7 +38,7 @@ pub(super) fn parse_request(head: &[u8]) -> Result<ProxyRequest, &'static str> {
     let host = normalize_host(host).ok_or("not a host")?;
     let port = port.unwrap_or(80);
     let slash = if path.starts_with('/') { "" } else { "/" };
-    // The `Host` header carries the name that was checked; one request per connection.
+    // The `Host` header is set to the checked name; each connection carries one request.
     let mut first =
         format!("{method} {slash}{path} HTTP/1.1\r\nHost: {authority}\r\nConnection: close\r\n");
     for line in lines.filter(|line| !line.is_empty()) {

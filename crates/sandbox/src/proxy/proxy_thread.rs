@@ -1,4 +1,4 @@
-//! A proxy on a thread of its own, for a caller that has no runtime yet when the sandbox is made.
+//! A proxy on a thread of its own, for a caller without a runtime.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use tokio::sync::oneshot;
 
 use super::{Proxy, ProxyHostRules, ProxyState};
 
-/// A proxy that listens until this is dropped. Its directory goes with it.
+/// A proxy that runs until this is dropped. Its directory is then removed.
 #[derive(Debug)]
 pub struct ProxyThread {
     directory: PathBuf,
@@ -20,15 +20,15 @@ pub struct ProxyThread {
     thread: Option<JoinHandle<()>>,
 }
 
-/// A thread that takes longer to begin never will.
+/// A thread that takes longer to start has failed.
 const BEGIN_MAX: Duration = Duration::from_secs(10);
 
 impl ProxyThread {
-    /// Opens it in this directory, which is made, for this user alone.
+    /// Starts it in this directory, which is created for this user only.
     ///
     /// # Errors
     ///
-    /// When the directory, the socket or the thread cannot be made.
+    /// The directory, the socket or the thread cannot be created.
     pub fn start(directory: &Path, hosts: ProxyHostRules) -> io::Result<Self> {
         create_private_directory(directory)?;
         let (begun, beginning) = mpsc::channel();
@@ -64,7 +64,7 @@ impl ProxyThread {
         &self.socket
     }
 
-    /// Who was asked for and refused since the last time this was called, and why.
+    /// The hosts refused since the last call, and why.
     #[must_use]
     pub fn refusals(&self) -> Vec<String> {
         self.state.take_refusals()
@@ -81,7 +81,7 @@ impl Drop for ProxyThread {
     fn drop(&mut self) {
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {
-            // It has nothing to do but to stop.
+            // The thread has been told to stop.
             let _ = thread.join();
         }
         let _ = std::fs::remove_dir_all(&self.directory);

@@ -1,8 +1,8 @@
-//! What a project wants that needs the user's trust, and whether it has it.
+//! What a project requests that needs the user's trust, and whether it is given.
 //!
-//! Before trust nothing of a project runs, grants or moves an endpoint. Trust is bound to the real path
-//! of the project and to a digest of everything that needs it, so a changed hook asks again. Other
-//! programs' word that a folder is trusted is not taken: it is bound to no contents.
+//! Before trust, a project can run, permit or redirect nothing. Trust is bound to the canonical
+//! path of the project and to a digest of everything that needs it, so a changed hook asks again. A
+//! trust record of another program is not used, because it is not bound to any content.
 
 mod project_endpoint;
 mod prompt_files;
@@ -26,31 +26,31 @@ pub use trust_store::{TrustError, TrustStore, TrustedProject};
 pub use trusted_scripts::TrustedScripts;
 pub(crate) use trusted_scripts::find_scripts;
 
-/// What a project wants, and where it stands.
+/// What a project requests, and whether it is trusted.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ProjectTrust {
-    /// The project: the real path of its root.
+    /// The canonical path of the project's root.
     pub root: PathBuf,
     pub state: TrustState,
-    /// Everything that needs trust, whether it has it or not.
+    /// Everything that needs trust, trusted or not.
     pub items: Vec<TrustItem>,
-    /// The digest of all of them: what a yes is bound to.
+    /// The digest of all items, to which trust is bound.
     pub digest: String,
-    /// Addresses that a key would be sent to; each needs a yes of its own.
+    /// Addresses to which a key would be sent; each needs separate consent.
     pub endpoints: Vec<ProjectEndpoint>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TrustState {
-    /// It wants nothing that needs trust.
+    /// The project requests nothing that needs trust.
     #[default]
     NotNeeded,
-    /// The user said yes to exactly this.
+    /// The user trusts exactly this content.
     Given,
-    /// The user says yes for this run.
+    /// The user trusts it for this run.
     GivenOnce,
     Never,
-    /// The user said yes to something else: it has changed since.
+    /// The user trusted other content, which has changed since.
     Changed,
 }
 
@@ -60,7 +60,7 @@ pub struct TrustItem {
     pub name: String,
     /// The key: `hooks`, `permissions.allow`, `env`.
     pub key: String,
-    /// Shown to the user who decides.
+    /// Shown to the user for the decision.
     pub value: Value,
 }
 
@@ -70,7 +70,7 @@ impl ProjectTrust {
         Self { root, state: TrustState::NotNeeded, items, digest, endpoints: Vec::new() }
     }
 
-    /// The digest without the rules that "don't ask again" writes down on this machine.
+    /// The digest without the rules that "don't ask again" adds on this machine.
     pub(crate) fn digest_without_local_rules(&self) -> String {
         let is_kept =
             |item: &TrustItem| item.source == SettingsSource::Local && item.key == ALLOW_RULES_KEY;
@@ -84,19 +84,19 @@ impl ProjectTrust {
         matches!(self.state, TrustState::NotNeeded | TrustState::Given | TrustState::GivenOnce)
     }
 
-    /// What was left out: nothing, or everything that needs trust.
+    /// The withheld items: none, or everything that needs trust.
     #[must_use]
     pub fn withheld_items(&self) -> &[TrustItem] {
         if self.is_given() { &[] } else { &self.items }
     }
 
-    /// May this variable of this file move requests?
+    /// May this variable of this file redirect requests?
     pub(crate) fn accepts_endpoint(&self, name: &str, variable: &str) -> bool {
         let is_meant = |one: &&ProjectEndpoint| one.name == name && one.variable == variable;
         self.endpoints.iter().find(is_meant).is_none_or(|one| one.is_accepted)
     }
 
-    /// One line about addresses that are left out although the rest is trusted.
+    /// A warning about redirects that are withheld although the rest is trusted.
     #[must_use]
     pub fn render_endpoint_warning(&self) -> Option<String> {
         let open = self.endpoints.iter().find(|one| !one.is_accepted);
@@ -108,12 +108,12 @@ impl ProjectTrust {
         ))
     }
 
-    /// One line that says what was left out and how to let it in; nothing if nothing was.
+    /// A warning that lists what was withheld and how to trust it.
     #[must_use]
     pub fn render_warning(&self) -> Option<String> {
         let mut keys: Vec<&str> = Vec::new();
         for item in self.withheld_items() {
-            // A script belongs to what names it, and a page is reported when it is used.
+            // A script is part of what names it, and prompt files are reported when they are used.
             let is_told = item.key != trusted_scripts::SCRIPT_KEY
                 && item.key != prompt_files::PROMPT_FILES_KEY;
             if is_told && !keys.contains(&item.key.as_str()) {
@@ -145,12 +145,13 @@ impl fmt::Display for TrustItem {
     }
 }
 
-/// Objects have their keys in order, so equal settings have equal digests however they are written.
+/// Object keys are sorted, so that the digest does not depend on their order.
 fn compute_digest(root: &Path, items: &[TrustItem]) -> String {
     let mut lines: Vec<String> = items
         .iter()
         .map(|item| {
-            // Where the project lies is bound apart; a file moved within it is another file.
+            // The project's path is bound separately; a file moved within it counts as another
+            // file.
             let name = Path::new(&item.name);
             let name = name.strip_prefix(root).unwrap_or(name).to_string_lossy();
             Value::from(vec![
@@ -166,5 +167,5 @@ fn compute_digest(root: &Path, items: &[TrustItem]) -> String {
     sha256::sha256_hex(lines.join("\n").as_bytes())
 }
 
-/// The key of rules that let something run.
+/// The key of allow rules.
 pub(crate) const ALLOW_RULES_KEY: &str = "permissions.allow";

@@ -1,19 +1,19 @@
-//! Addresses in a project's settings that a key would be sent to.
+//! Addresses in a project's settings to which a key would be sent.
 //!
-//! Trusting a project does not move the user's key: each host needs a yes that names it.
+//! Trusting a project does not redirect the user's key: each host needs consent by name.
 
 use serde_json::{Map, Value};
 
-/// An address that a project's settings give to a provider.
+/// A provider's address in a project's settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProjectEndpoint {
-    /// The file that says so.
+    /// The file.
     pub name: String,
-    /// The variable that holds it.
+    /// The environment variable.
     pub variable: String,
     /// The host, with its port if it has one.
     pub host: String,
-    /// The user said yes to this host for this project.
+    /// The user accepted this host for this project.
     pub is_accepted: bool,
 }
 
@@ -30,13 +30,13 @@ pub(crate) fn find_endpoints(name: &str, settings: &Map<String, Value>) -> Vec<P
     named.map(endpoint).collect()
 }
 
-/// Does a variable say where requests to a model go?
+/// Does this variable change where model requests go?
 pub(crate) fn moves_requests(variable: &str) -> bool {
     let upper = variable.to_ascii_uppercase();
     ["BASE_URL", "_API_BASE", "_API_URL", "_ENDPOINT"].iter().any(|end| upper.ends_with(end))
 }
 
-/// The host of an address, as it is shown and remembered; of anything else all of it.
+/// The host of an address for display and storage; the whole text if it is not an address.
 pub(crate) fn parse_host(address: &str) -> String {
     let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
     let authority = rest.split(['/', '?', '#', '\\']).next().unwrap_or(rest);

@@ -1,6 +1,6 @@
-//! Pages of a project that do more than talk to the model: commands, skills and agents that run shell
-//! snippets, bring hooks or servers, or let tools run unasked. Which of them are used, and how, is known
-//! elsewhere; here it only counts that they changed.
+//! Prompt files of a project that have effects: commands, skills and agents that run shell
+//! snippets, add hooks or servers, or allow tools. This module only detects that they changed; how
+//! they are used is decided elsewhere.
 
 use std::path::{Path, PathBuf};
 
@@ -11,10 +11,10 @@ use super::TrustItem;
 use crate::bounded_file;
 use crate::sha256;
 
-/// The key under which pages are told.
+/// The key of prompt files in a trust request.
 pub(crate) const PROMPT_FILES_KEY: &str = "pages that run or allow something";
 
-/// Those between where we are and the root of the project.
+/// The prompt files between the working directory and the project's root.
 pub(crate) fn find_prompt_files(root: &Path, cwd: &Path) -> Vec<TrustItem> {
     let mut found = Vec::new();
     let mut left = FILES_MAX;
@@ -29,7 +29,7 @@ pub(crate) fn find_prompt_files(root: &Path, cwd: &Path) -> Vec<TrustItem> {
     found
 }
 
-/// A style is a part of what the model is told with authority, whatever it says.
+/// An output style is part of the system prompt, so each one needs trust.
 fn collect_output_styles(folder: &Path, left: &mut usize, found: &mut Vec<TrustItem>) {
     let entries = folder.read_dir().into_iter().flatten().flatten();
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
@@ -76,7 +76,7 @@ fn needs_trust(text: &str) -> bool {
     if text.contains("!`") || text.contains("```!") {
         return true;
     }
-    // Read as the loader of the page reads it: up to a line that is the mark and nothing else.
+    // Must parse like the loader does: up to a line that is exactly `---`.
     let Some(rest) = text.trim_start_matches('\u{feff}').strip_prefix("---") else { return false };
     rest.lines().skip(1).take_while(|line| line.trim_end() != "---").any(|line| {
         let key = line.split(':').next().unwrap_or_default();
@@ -84,7 +84,7 @@ fn needs_trust(text: &str) -> bool {
     })
 }
 
-/// Keys at the head of a page that run or allow something.
+/// Front matter keys that run or permit something.
 const GRANTING: &[&str] = &["hooks", "mcpServers", "allowed-tools", "permissionMode"];
 const DEPTH_MAX: u8 = 4;
 const FILES_MAX: usize = 2000;

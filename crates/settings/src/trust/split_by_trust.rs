@@ -1,13 +1,13 @@
-//! Parts what a project may say at once from what needs trust. Pure.
+//! Separates settings that a project may apply at once from those that need trust. Pure.
 
 use serde_json::{Map, Value};
 
 use crate::settings_key;
 
-/// What applies at once, and what needs trust by its key. Keys that nothing comes of are in neither.
+/// Returns what applies at once, and what needs trust by key. Unused keys are in neither.
 ///
-/// Rules are not split here: the rule parser knows which of them forbid. `is_strict` says whether
-/// the user starts in a mode that any other would loosen.
+/// Rules are not separated here: the rule parser knows which of them restrict. `is_strict` is
+/// whether the user's mode is so strict that any other would be looser.
 pub(crate) fn split_by_trust(
     settings: &Map<String, Value>,
     is_strict: bool,
@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn nothing_that_runs_grants_or_moves_an_endpoint_passes() {
-        // (what a project says, what of it applies at once, which keys need trust)
+        // (the project's settings, the part that applies at once, the keys that need trust)
         let cases = [
             (json!({"hooks": {"Stop": []}}), json!({}), vec!["hooks"]),
             (json!({"hooks": {}}), json!({}), vec![]),

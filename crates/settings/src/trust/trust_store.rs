@@ -1,4 +1,4 @@
-//! Which projects the user trusted, and with which contents. A file of ours alone.
+//! The record of trusted projects and their content. Used by no other program.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ pub struct TrustStore {
     path: PathBuf,
 }
 
-/// The record cannot be read: nothing is trusted.
+/// The record cannot be read, so nothing is trusted.
 #[derive(Debug, thiserror::Error)]
 #[error("{} cannot be used: {why}; fix or remove it; until then no project is trusted", path.display())]
 pub struct TrustError {
@@ -25,7 +25,7 @@ pub struct TrustError {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrustedProject {
-    /// The real path of its root.
+    /// The canonical path of its root.
     pub root: PathBuf,
     pub states: usize,
 }
@@ -39,15 +39,15 @@ struct TrustRecord {
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct TrustRecordProject {
-    /// Digests of what was trusted, the newest last.
+    /// Digests of trusted content, newest last.
     accepted: Vec<String>,
-    /// Hosts that keys may be sent to.
+    /// Hosts to which keys may be sent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     endpoints: Vec<String>,
 }
 
 impl TrustStore {
-    /// The record in this folder, whether or not it is there.
+    /// The record in this folder, which need not exist.
     #[must_use]
     pub fn new(state: &Path) -> Self {
         Self { path: state.join("trust.json") }
@@ -78,10 +78,10 @@ impl TrustStore {
         Ok(())
     }
 
-    /// The user said yes to sending a key to this host for this project.
+    /// Accepts sending a key to this host, for this project.
     ///
     /// # Errors
-    /// It could not be written down.
+    /// The record could not be written.
     pub fn accept_endpoint(&self, root: &Path, host: &str) -> Result<(), SettingsWriteError> {
         let Some(root) = root.to_str().map(str::to_owned) else {
             return Err(SettingsWriteError::new(&self.path, "the project's path is not UTF-8"));
@@ -96,10 +96,10 @@ impl TrustStore {
         })
     }
 
-    /// The user said yes to exactly what this holds.
+    /// Trusts exactly this content.
     ///
     /// # Errors
-    /// It could not be written down.
+    /// The record could not be written.
     pub fn accept(&self, trust: &ProjectTrust) -> Result<(), SettingsWriteError> {
         let Some(root) = trust.root.to_str().map(str::to_owned) else {
             return Err(SettingsWriteError::new(&self.path, "the project's path is not UTF-8"));
@@ -114,10 +114,10 @@ impl TrustStore {
         })
     }
 
-    /// Takes a yes back. Says whether there was one.
+    /// Removes trust. Returns whether there was any.
     ///
     /// # Errors
-    /// It could not be written down.
+    /// The record could not be written.
     pub fn forget(&self, root: &Path) -> Result<bool, SettingsWriteError> {
         let mut was_known = false;
         self.change(|record| {
@@ -127,7 +127,7 @@ impl TrustStore {
         Ok(was_known)
     }
 
-    /// All projects that are trusted.
+    /// All trusted projects.
     ///
     /// # Errors
     /// The record cannot be read.
@@ -179,5 +179,5 @@ fn parse_record(text: &str) -> Result<TrustRecord, String> {
 }
 
 const VERSION: u32 = 1;
-/// States of one project that are remembered: branches come and go.
+/// Limit on the remembered digests of one project, because branches differ.
 const STATES_MAX: usize = 16;

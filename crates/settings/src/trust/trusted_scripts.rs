@@ -1,7 +1,7 @@
-//! Files of a project that its own configuration runs. A hook that stays the same while the script it
-//! names changes is another hook.
+//! Project files that its configuration runs. If the script of a hook changes, that counts as a
+//! changed hook.
 //!
-//! Only what is named is looked at, not what a script in turn runs.
+//! Covers only files that are named, not those that a script runs in turn.
 
 use std::collections::BTreeMap;
 use std::io::Read as _;
@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 use super::{ProjectTrust, TrustItem};
 use crate::sha256;
 
-/// The key under which scripts are told.
+/// The key of scripts in a trust request.
 pub(crate) const SCRIPT_KEY: &str = "script";
 
-/// The scripts named by these, each as one more thing that needs trust.
+/// The scripts that these items name, each as an item that needs trust.
 pub(crate) fn find_scripts(items: &[TrustItem], root: &Path, cwd: &Path) -> Vec<TrustItem> {
     let mut found: Vec<TrustItem> = Vec::new();
     for item in items.iter().filter(|item| RUNNING.contains(&item.key.as_str())) {
@@ -28,7 +28,7 @@ pub(crate) fn find_scripts(items: &[TrustItem], root: &Path, cwd: &Path) -> Vec<
             }
             let value = match compute_file_digest(&path) {
                 Ok(digest) => json!({ DIGEST_FIELD: digest }),
-                // One that cannot be read cannot be told apart from a changed one.
+                // An unreadable script cannot be compared.
                 Err(why) => {
                     json!({ "unread": why, "size": path.metadata().map(|found| found.len()).ok() })
                 }
@@ -39,7 +39,7 @@ pub(crate) fn find_scripts(items: &[TrustItem], root: &Path, cwd: &Path) -> Vec<
     found
 }
 
-/// The scripts that a yes was given to, by their bytes: to be asked again when one is about to run.
+/// Trusted scripts with their digests, to be checked before each run.
 #[derive(Clone, Debug, Default)]
 pub struct TrustedScripts {
     root: PathBuf,
@@ -58,7 +58,8 @@ impl TrustedScripts {
         Self { root: trust.root.clone(), cwd: cwd.to_owned(), digests }
     }
 
-    /// The first file of the project that this command line names and that is not as it was trusted.
+    /// The first project file that this command line names and that has changed since it was
+    /// trusted.
     #[must_use]
     pub fn find_changed(&self, command_line: &str) -> Option<PathBuf> {
         let named = find_named_files(command_line, &self.root, &self.cwd);
@@ -70,7 +71,7 @@ impl TrustedScripts {
     }
 }
 
-/// Of its raw bytes, whatever they are.
+/// Hashes the raw bytes, in any encoding.
 fn compute_file_digest(path: &Path) -> Result<String, String> {
     let problem = |error: std::io::Error| format!("it cannot be read: {error}");
     let file = std::fs::File::open(path).map_err(problem)?;
@@ -82,10 +83,10 @@ fn compute_file_digest(path: &Path) -> Result<String, String> {
     }
 }
 
-/// Programs may be large; one that is larger is not trusted by its bytes and does not run.
+/// A larger program cannot be trusted, so it does not run.
 const SCRIPT_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
-/// Where the digest of a script stands in what is shown.
+/// The field with a script's digest in a trust request.
 const DIGEST_FIELD: &str = "sha256";
 
 fn collect_texts<'a>(value: &'a Value, texts: &mut Vec<&'a str>) {
@@ -118,7 +119,7 @@ fn find_named_files(text: &str, root: &Path, cwd: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// A file that a command writes its output to is not run by it, and changes every time.
+/// A file that a command writes is not run by it, and changes every time.
 fn remove_written_files(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
     let mut pieces = text.split('>');

@@ -32,7 +32,7 @@ pub(super) fn move_to_background(event_loop: &EventLoop, call: Option<&str>) -> 
     json!({ "backgrounded": is_left })
 }
 
-/// `get_task_output`: the end of what it wrote.
+/// `get_task_output`: returns the end of the output.
 pub(super) fn read_task_output(event_loop: &mut EventLoop, id: &str) -> Result<Value, String> {
     let all = require_session(event_loop)?.session.background_tasks();
     let task = all.iter().find(|task| task.id == id);

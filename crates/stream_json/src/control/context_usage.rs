@@ -72,7 +72,7 @@ fn usage_to_json(usage: &ContextUsage) -> Value {
     })
 }
 
-/// The window as squares: what fills it from the start, one after the other, and what is free.
+/// The context window as squares: its components from the start, then the free part.
 fn build_grid(usage: &ContextUsage) -> Vec<Vec<Value>> {
     let square = (usage.window.0 / SQUARES).max(1);
     let parts =

@@ -54,7 +54,7 @@ pub(super) async fn seed_read_state(
     }))
 }
 
-/// The file that is meant, if it may be read.
+/// The path of the requested file, if it may be read.
 async fn resolve_readable_path(event_loop: &mut EventLoop, path: &str) -> Result<PathBuf, String> {
     let live = require_session(event_loop)?;
     let path = live.cwd().join(path);

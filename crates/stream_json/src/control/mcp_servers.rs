@@ -44,8 +44,8 @@ pub(super) fn toggle(
     }))
 }
 
-/// `mcp_set_servers`: these and no others, beside those that were there from the start. Their tools
-/// are offered once they are known.
+/// `mcp_set_servers`: replaces all servers except those from the start. Their tools are offered
+/// once they are known.
 pub(super) fn set_servers(
     event_loop: &mut EventLoop,
     wanted: Map<String, Value>,
@@ -133,7 +133,7 @@ pub(super) fn read_resource(
     }))
 }
 
-/// `mcp_message`: a server inside the client says something by itself.
+/// `mcp_message`: a message that a server inside the client sends by itself.
 pub(super) fn deliver_message(
     event_loop: &EventLoop,
     name: &str,

@@ -1,4 +1,4 @@
-//! What a client may ask beside the conversation. Each request gets exactly one answer.
+//! Control requests of the client. Each gets exactly one response.
 
 mod background_tasks;
 mod context_usage;
@@ -171,8 +171,8 @@ fn rename_session(
     Ok(json!({}))
 }
 
-/// A title out of what a client says the session is about: its first words. A model is not asked, so
-/// that it costs nothing and comes at once; one writes a title after the first run anyway.
+/// A title from the client's description of the session: its first words. No model is asked, so
+/// that this is free and immediate; a model writes a title after the first run anyway.
 fn shorten_to_title(description: &str) -> String {
     let mut title = String::new();
     for word in description.split_whitespace() {

@@ -11,8 +11,8 @@ use crate::event_loop::EventLoop;
 use windlass_assembly::model_selection::ModelSwitch;
 use windlass_provider::endpoint::ModelEndpoint;
 
-/// `set_model`: asks this model from now on, or the first one again. A model of another provider is
-/// asked there; its key may have to be looked up, which may take a while.
+/// `set_model`: uses this model from now on, or the first one again. For a model of another
+/// provider the key may have to be looked up, which may take a while.
 pub(super) fn choose_model(
     event_loop: &mut EventLoop,
     wanted: Option<&str>,
@@ -47,7 +47,8 @@ fn apply_switch(
     Ok(json!({}))
 }
 
-/// `set_max_thinking_tokens`. None is none; models that decide by themselves how much is right do so.
+/// `set_max_thinking_tokens`. Null removes the limit; models that choose their own amount then do
+/// so.
 pub(super) fn set_thinking(
     event_loop: &mut EventLoop,
     hides_thinking: Option<bool>,

@@ -34,7 +34,7 @@ pub(super) fn reload_output_styles(event_loop: &mut EventLoop) -> Result<Control
     })
 }
 
-/// Reads the files outside the event loop, and answers with what is there now.
+/// Reads the files outside of the event loop, and answers with the result.
 fn reload_then_answer(
     event_loop: &mut EventLoop,
     answer: fn(&EventLoop) -> Value,

@@ -1,4 +1,4 @@
-//! What a client asks beside the conversation, read once from its JSON.
+//! Control requests, parsed once from JSON.
 
 use serde_json::{Map, Value};
 use windlass_settings::SettingsSource;
@@ -69,7 +69,7 @@ pub(crate) enum ControlRequest {
     },
     RenameSession {
         title: String,
-        /// The session it is meant for.
+        /// The session it is for.
         session_id: Option<String>,
     },
     RewindFiles {
@@ -78,7 +78,7 @@ pub(crate) enum ControlRequest {
     },
     SeedReadState {
         path: String,
-        /// Milliseconds since the epoch. Checked after the path, so a missing one is no parse error.
+        /// Milliseconds since 1970. Checked after the path, so a missing one is not a parse error.
         mtime: Option<f64>,
     },
     SetColor,

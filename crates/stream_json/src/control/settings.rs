@@ -1,5 +1,4 @@
-//! Requests about settings: what is in force, what is to be in force for this session, and what is to
-//! be written down.
+//! Control requests about settings: reads them, changes them for this session, saves them.
 
 use std::path::PathBuf;
 
@@ -137,7 +136,7 @@ fn replace_policy_rules(policy: &mut Policy, old: &Policy, new: &Policy) {
     }
 }
 
-/// `update_settings`: written down for later sessions; this one goes on as it is.
+/// `update_settings`: saves settings for later sessions; this one does not change.
 pub(super) fn update_settings(
     event_loop: &EventLoop,
     update: &SettingsUpdate,

@@ -1,5 +1,5 @@
-//! `side_question`: asked of the model with the conversation, but no part of it. Answered while a run goes
-//! on, too.
+//! `side_question`: a question to the model about the conversation, without becoming part of it.
+//! Answered during a run, too.
 
 use serde_json::json;
 use tokio::sync::oneshot;

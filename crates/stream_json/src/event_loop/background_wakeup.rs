@@ -1,6 +1,6 @@
-//! Tasks in the background: whether some run, and a prompt for the model when one ends. A run that
-//! goes on learns of an end by itself; between runs the model is woken for it, also when a task ended
-//! too late in a run for another request.
+//! Background tasks: whether any are running, and a prompt for the model when one ends. During a
+//! run the model learns of an end anyway; between runs it is woken, also when a task ended too late
+//! in a run for another request.
 
 use serde_json::{Value, json};
 use windlass_driver::BackgroundTask;
@@ -17,7 +17,7 @@ impl EventLoop {
         self.list_background_tasks().iter().any(|task| task.is_agent && task.end_summary.is_none())
     }
 
-    /// How many have ended; `None` when no other runs, so that there is no end to wait for.
+    /// How many have ended; `None` if none is running, so that there is no end to wait for.
     pub(super) fn count_ended_tasks(&self) -> Option<usize> {
         let all = self.list_background_tasks();
         let ended = all.iter().filter(|task| task.end_summary.is_some()).count();

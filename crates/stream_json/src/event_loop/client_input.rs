@@ -13,7 +13,7 @@ pub(crate) struct ClientInput {
     pub(super) is_over: bool,
     /// There will be no more prompts, though requests to the client are answered.
     pub(super) is_last_prompt_sent: bool,
-    /// How long agents in the background are waited for once no prompt can come; `None` is for ever.
+    /// How long to wait for background agents after the end of input; `None` means without limit.
     pub(super) background_deadline: Option<Instant>,
 }
 

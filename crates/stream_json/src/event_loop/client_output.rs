@@ -19,7 +19,7 @@ pub(crate) struct ClientOutput {
     /// Prints the result, if no other frame is wanted.
     pub(super) printer: Option<Printer>,
     pub(super) debug_log: Option<ProgressLog>,
-    /// Lines on standard error beside the frames.
+    /// Lines on standard error.
     pub(super) error_lines: OutputWriter,
     pub(super) state_reporter: SessionStateReporter,
     keep_alive_interval: Duration,
@@ -53,7 +53,7 @@ impl ClientOutput {
         let line = CommandError::failure(format!(
             "line {number} of standard input is left out: {problem}; write one JSON object a line"
         ));
-        // Without a reader the protocol goes on.
+        // If standard error is not read, the protocol continues.
         let _ = self.error_lines.write(format!("{line}\n"));
     }
 

@@ -18,7 +18,7 @@ pub(crate) struct ControlRequests {
     in_progress: JoinSet<CompletedRequest>,
     /// Wait for the session to start, in the order they came.
     parked: Vec<(String, ControlRequest)>,
-    /// Receives the answer of the `side_question` that is asked.
+    /// Receives the answer to the pending `side_question`.
     pub(crate) side_question: Option<oneshot::Sender<Result<String, String>>>,
 }
 

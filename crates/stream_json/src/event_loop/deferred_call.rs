@@ -14,7 +14,7 @@ use crate::session_state::SessionState;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DeferredCallState {
-    /// There is none, or a prompt settles it.
+    /// There is none, or a prompt will handle it.
     Absent,
     AwaitingInitialize,
     /// Resumed at this time, unless a prompt comes.

@@ -1,9 +1,9 @@
-//! The one task that receives everything and blocks on nothing.
+//! The one task that receives all events and never blocks.
 //!
-//! Reading order: this file (the events), `prompt_queue` (a prompt begins), `notices` (a run goes on and
-//! ends), `prompt_result` (how a prompt ends), `background_wakeup` (tasks in the background),
-//! `control_requests` (what the client asks), `permission_prompts` (what the client is asked),
-//! `settings_reload` (settings files that change).
+//! Reading order: this file (the events), `prompt_queue` (starts a prompt), `notices` (during a
+//! run), `prompt_result` (ends a prompt), `background_wakeup` (background tasks),
+//! `control_requests` (requests of the client), `permission_prompts` (requests to the client),
+//! `settings_reload` (changed settings files).
 
 mod background_wakeup;
 mod client_input;
@@ -61,7 +61,7 @@ pub(crate) struct EventLoop {
     pub(crate) client: ClientRequests,
     pub(crate) control: ControlRequests,
     pub(crate) initialize_options: InitializeOptions,
-    /// What the answer must fit, as the command line says.
+    /// The schema of the answer from the command line.
     schema: Option<CheckedSchema>,
     pub(crate) client_servers: ClientServers,
     pub(crate) session: SessionPhase,
@@ -293,7 +293,7 @@ impl EventLoop {
         self.start_background_deadline();
     }
 
-    /// If no prompt is to come, agents in the background are waited for so long from here.
+    /// After the end of input, starts the timeout for background agents.
     fn start_background_deadline(&mut self) {
         if self.input.expects_no_prompts() {
             self.deferred_call.on_no_more_prompts();

@@ -1,4 +1,4 @@
-//! Notices of the session: a run goes on, and ends.
+//! Handles notices of the session during and at the end of a run.
 
 use windlass_driver::Interrupt;
 use windlass_vocabulary::hook::{HookNotice, HookOutcome};

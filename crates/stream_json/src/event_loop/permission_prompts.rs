@@ -188,9 +188,8 @@ impl EventLoop {
         }
     }
 
-    /// Writes the update to its settings file, if it has one. Rules that an allow adds to the local
-    /// settings of a project are trusted like the rest of that file; other files have to be trusted
-    /// anew.
+    /// Writes the update to its settings file, if it has one. Allow rules added to a project's
+    /// local settings remain trusted like the rest of that file; other files must be trusted again.
     fn save_permission_update(&self, update: &PermissionUpdate) -> Result<(), String> {
         let Some(layer) = update.settings_source() else {
             return Ok(());

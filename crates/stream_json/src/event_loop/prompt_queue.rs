@@ -44,7 +44,7 @@ impl PromptQueue {
         }
     }
 
-    /// Do so many prompts wait that no more are read?
+    /// Are so many prompts waiting that no more should be read?
     fn is_full(&self, times: usize) -> bool {
         let bytes: usize = self.waiting.iter().map(|prompt| prompt.line_bytes).sum();
         self.waiting.len() >= QUEUE_MAX * times || bytes >= QUEUE_BYTES_MAX * times
@@ -84,9 +84,9 @@ impl EventLoop {
         }
     }
 
-    /// Prompts that do not fit are held back by not reading them, so their client waits. While we wait
-    /// for an answer of the client, which stands behind its prompts, some more are read: without it the
-    /// run that makes room could not go on.
+    /// If the queue is full the input is not read, so that the client waits. While an answer of the
+    /// client is expected, which comes after its prompts in the input, some more are read:
+    /// otherwise the run that makes room could not continue.
     pub(super) fn may_read_input(&self) -> bool {
         let is_asking = !self.client.pending.is_empty();
         !self.prompts.is_full(if is_asking { ASKING_FACTOR } else { 1 })
@@ -129,7 +129,7 @@ impl EventLoop {
         }
     }
 
-    /// What a prompt asks for; `None` to begin anew.
+    /// The expanded prompt; `None` to start a new conversation.
     async fn resolve_prompt(
         &mut self,
         prompt: &PromptFrame,
@@ -276,7 +276,7 @@ impl EventLoop {
                 true => Ok(()),
                 false => Err(SendError::Closed),
             },
-            // It goes on by itself, and began in another process.
+            // It continues by itself, and was started by another process.
             SlashCommand::ContinueRun => {
                 live.has_run_started = true;
                 Ok(())
@@ -364,5 +364,5 @@ const SERVERS_WAIT: std::time::Duration = std::time::Duration::from_secs(10);
 const QUEUE_MAX: usize = 16_384;
 /// Bytes of the lines of prompts that may wait.
 const QUEUE_BYTES_MAX: usize = 64 << 20;
-/// How many times as much may wait while the client is asked something.
+/// By this factor the limit is higher while an answer of the client is expected.
 const ASKING_FACTOR: usize = 4;

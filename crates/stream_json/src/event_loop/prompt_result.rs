@@ -24,7 +24,7 @@ impl EventLoop {
         }
         let Some(printer) = &mut self.output.printer else {
             for warning in warnings {
-                // Without a reader the protocol goes on.
+                // If standard error is not read, the protocol continues.
                 let line = format!("windlass: {}\n", to_single_line(warning));
                 let _ = self.output.error_lines.write(line);
             }
@@ -34,7 +34,7 @@ impl EventLoop {
         notes.iter().for_each(|note| printer.progress.log(ProgressLevel::Verbose, note));
     }
 
-    /// What became of old sessions, for users who want to know everything.
+    /// Reports the cleanup of old sessions, in verbose mode.
     pub(super) async fn report_cleanup(&mut self) {
         let cleanup = self.session.live_mut().and_then(|live| live.files.cleanup.take());
         let Some(cleanup) = cleanup.filter(|_| self.args.verbose) else { return };
@@ -162,6 +162,6 @@ async fn send_only_result(frame: ResultFrame, session_id: String) {
     writer.finish().await;
 }
 
-/// How long the end of a process waits to say what was cleaned up.
+/// How long the process waits at its end to report the cleanup.
 const CLEANUP_WAIT_MAX: std::time::Duration = std::time::Duration::from_secs(1);
 const NO_RESULT: &str = "the session ended without a result; run it again with --verbose";

@@ -52,7 +52,7 @@ impl EventLoop {
     }
 }
 
-/// Waits until the files were read; for ever, if they are not being read.
+/// Waits for the end of a reload; forever if none is in progress.
 pub(super) async fn await_settings_reload(
     reload: &mut Option<SettingsReloadReceiver>,
 ) -> Option<Box<ReloadedSettings>> {

@@ -1,4 +1,4 @@
-//! What goes on after the last run is sent and stored before the process ends, within bounds.
+//! After the last run: sends and stores everything before the process ends, within limits.
 
 use std::time::Duration;
 
@@ -60,8 +60,8 @@ impl EventLoop {
         }
     }
 
-    /// Ends the session. Its last hooks may be the client's, so what they ask is passed on until then,
-    /// or refused at once if the client is gone.
+    /// Closes the session. Its last hooks may belong to the client, so their requests are forwarded
+    /// until then, or rejected at once if the client has disconnected.
     async fn close_session(&mut self, live: &LiveSession) {
         let closing = live.close(SessionEndReason::Other);
         tokio::pin!(closing);

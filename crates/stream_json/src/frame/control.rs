@@ -86,7 +86,7 @@ pub(crate) enum ControlReply {
     Success {
         /// What was asked.
         request_id: String,
-        /// What came of it.
+        /// The result.
         response: Value,
     },
     /// It could not be done.
@@ -99,7 +99,7 @@ pub(crate) enum ControlReply {
 }
 
 impl ControlReply {
-    /// From what came of a request.
+    /// Builds the response from the result of a request.
     pub(crate) fn from_outcome(request_id: String, outcome: Result<Value, String>) -> Self {
         match outcome {
             Ok(response) => Self::Success { request_id, response },

@@ -44,7 +44,7 @@ pub(crate) struct PromptFrame {
     /// Its id.
     #[serde(default)]
     pub uuid: Option<String>,
-    /// Who sent it; stands in the result again.
+    /// The sender; repeated in the result.
     #[serde(default)]
     pub origin: Option<Value>,
     /// Taken as it is: no commands in it.

@@ -15,7 +15,7 @@ pub(crate) struct AssistantFrame {
     pub message: AssistantMessage,
     /// The call that started the session this belongs to.
     pub parent_tool_use_id: Option<String>,
-    /// What went wrong, if this stands for an answer that never came.
+    /// The error, if this replaces an answer that was not received.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<&'static str>,
 }
@@ -58,7 +58,7 @@ pub(crate) struct UserFrame {
     pub is_replay: bool,
 }
 
-/// A message of the user's side.
+/// A message with the user's role.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct UserMessage {
     /// Always `user`.
@@ -81,7 +81,7 @@ pub(crate) enum FrameContent {
     Thinking {
         /// What was thought.
         thinking: String,
-        /// The provider's seal; empty where there is none.
+        /// The provider's signature; empty if there is none.
         signature: String,
     },
     /// A tool call.
@@ -140,7 +140,7 @@ impl FrameContent {
         })
     }
 
-    /// A tool call. Arguments that are no JSON are shown as the text they are.
+    /// A tool call. Arguments that are not valid JSON are shown as text.
     pub(crate) fn from_tool_call(call: &ToolCall) -> Self {
         Self::ToolUse {
             id: call.id.as_str().to_owned(),

@@ -1,4 +1,4 @@
-//! The lines of standard output, as types: the promise to clients of the headless protocol.
+//! The types of the lines on standard output, which clients of the headless protocol rely on.
 //!
 //! JSON Schemas of them lie in `docs/wire`; a test holds the two equal, and every line that other tests
 //! read is held against them. When a frame is sent and

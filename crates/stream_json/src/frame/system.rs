@@ -58,7 +58,7 @@ pub(crate) enum SystemSubtype {
     },
     /// What is going on.
     Status {
-        /// `compacting`, or nothing worth a word.
+        /// `compacting`, or nothing.
         status: Option<&'static str>,
         /// The permission mode, when it changed.
         #[serde(rename = "permissionMode", skip_serializing_if = "Option::is_none")]
@@ -110,7 +110,7 @@ pub(crate) enum SystemSubtype {
         status: &'static str,
         /// Where its output lies; empty if nowhere.
         output_file: String,
-        /// What came of it.
+        /// The result.
         summary: String,
         /// What it took.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -196,7 +196,7 @@ pub(crate) struct InitFrame {
     pub plugins: Vec<Value>,
     /// The output style as it is set, whether there is one of that name or not.
     pub output_style: String,
-    /// Where the key comes from, in a word.
+    /// The source of the key.
     #[serde(rename = "apiKeySource")]
     pub api_key_source: String,
     /// The level of the protocol that is spoken, as a version that clients compare.

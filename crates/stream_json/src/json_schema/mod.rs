@@ -1,5 +1,4 @@
-//! JSON Schema (draft 2020-12), as far as it says what a value must be: is a schema sound, and does a
-//! value fit it?
+//! JSON Schema (draft 2020-12): checks schemas, and validates values.
 //!
 //! References stay inside the schema. `format` is an annotation, and so is every key that is not known.
 

@@ -252,7 +252,7 @@ fn is_of_type(value: &Value, name: &str) -> bool {
     }
 }
 
-/// Numbers are the same by what they are worth, not by how they are written.
+/// Numbers are equal by value, not by notation.
 fn is_equal(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Number(_), Value::Number(_)) => one == other || one.as_f64() == other.as_f64(),

@@ -1,5 +1,5 @@
-//! An agent in the background: no process, but known like a command, so that it can be waited for,
-//! looked at and ended by the same tools.
+//! An agent in the background. It is not a process, but it is listed like a command, so that the
+//! same tools can wait for it, show it and end it.
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
@@ -17,8 +17,8 @@ use crate::process::ProcessContext;
 
 const OUTPUT_BYTES_MAX: usize = 16 << 20;
 
-/// Owned by the task that runs an agent in the background. Dropped before [`BackgroundAgent::finish`], it counts as
-/// lost.
+/// Owned by the task that runs a background agent. If it is dropped before
+/// [`BackgroundAgent::finish`], the agent counts as lost.
 #[derive(Debug)]
 pub struct BackgroundAgent {
     record: Arc<BackgroundRecord>,
@@ -28,11 +28,11 @@ pub struct BackgroundAgent {
 }
 
 impl BackgroundTasks {
-    /// An agent goes on beside the session under this name. It has to end when the token says so:
-    /// the one given, or the one of [`BackgroundAgent::cancel_token`], which is its child.
+    /// Registers an agent with this name. It must end when its token is cancelled: the given one,
+    /// or its child, [`BackgroundAgent::cancel_token`].
     ///
     /// # Errors
-    /// When what it does cannot be kept on disk.
+    /// Its output cannot be stored on disk.
     pub fn start_agent(
         &self,
         processes: &ProcessContext,
@@ -67,7 +67,7 @@ impl BackgroundAgent {
         self.record.cancel.clone()
     }
 
-    /// Writes down what it does. What does not fit or cannot be written is left out.
+    /// Adds output. Output that exceeds the limit or cannot be written is dropped.
     pub fn write(&mut self, text: &str) {
         let text = text.get(..text.floor_char_boundary(self.bytes_left)).unwrap_or_default();
         self.bytes_left -= text.len();

@@ -1,5 +1,5 @@
-//! Agents and commands that a call waits for: they are no part of the background, but may be told to go
-//! there. Agents may be ended by name like those that are.
+//! Agents and commands that a call waits for. They are not in the background, but the user may move
+//! them there. Agents can be ended by name like background ones.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -14,7 +14,7 @@ pub(super) type ForegroundAgents = Arc<Mutex<Vec<ForegroundAgent>>>;
 #[derive(Debug)]
 pub(super) struct ForegroundAgent {
     number: u64,
-    /// A command has none until it is in the background.
+    /// `None` for a command, which gets an id when it moves to the background.
     id: Option<String>,
     call_id: String,
     stop: CancellationToken,
@@ -26,7 +26,7 @@ pub struct ForegroundAgentGuard {
     agents: ForegroundAgents,
     number: u64,
     pub stop: CancellationToken,
-    /// It is waited for no longer when this says so, and goes on in the background.
+    /// Cancelled when the user moves it to the background.
     pub background_request: CancellationToken,
 }
 
@@ -37,8 +37,8 @@ impl Drop for ForegroundAgentGuard {
 }
 
 impl BackgroundTasks {
-    /// A call waits for an agent of this name, or for a command, until this token or the one it is given
-    /// says so.
+    /// Registers an agent with this name, or a command, that a call waits for until the returned
+    /// token or the given one is cancelled.
     #[must_use]
     pub fn register_foreground(
         &self,
@@ -61,7 +61,7 @@ impl BackgroundTasks {
         ForegroundAgentGuard { agents: list, number, stop, background_request }
     }
 
-    /// Ends the agent of this name that a call waits for. Says whether there is one.
+    /// Ends the agent with this name that a call waits for. Returns whether there is one.
     #[must_use]
     pub fn stop_foreground_agent(&self, id: &str) -> bool {
         let list = self.foreground_agents();
@@ -70,8 +70,8 @@ impl BackgroundTasks {
         found.inspect(|waited| waited.stop.cancel()).is_some()
     }
 
-    /// Sends agents and commands that calls wait for into the background: that of one call, or all of
-    /// them. Says whether there is one.
+    /// Moves agents and commands that calls wait for to the background: those of one call, or all.
+    /// Returns whether there are any.
     #[must_use]
     pub fn move_to_background(&self, call: Option<&str>) -> bool {
         let list = self.foreground_agents();

@@ -1,4 +1,4 @@
-//! A command that a call waits for, until it ends or the user sends it into the background.
+//! A command that a call waits for, until it ends or the user moves it to the background.
 
 use std::io;
 use std::path::PathBuf;
@@ -16,9 +16,10 @@ pub(crate) struct AwaitedCommand<'a> {
     /// As the model wrote it.
     pub(crate) command: &'a str,
     pub(crate) call_id: &'a str,
-    /// Where what it writes goes, should it go on in the background.
+    /// The file for its output if it moves to the background.
     pub(crate) output_path: PathBuf,
-    /// What the shell leaves at its end for the next command. One that was moved has no next.
+    /// Files in which the shell stores its state for the next command. A command that was moved has
+    /// no next one.
     pub(crate) report_files: Vec<PathBuf>,
     pub(crate) context: &'a ToolSessionContext,
 }
@@ -35,8 +36,8 @@ impl AwaitedCommandEnd {
 }
 
 impl BackgroundTasks {
-    /// Waits for a command that was started. Where the background has no room, or what holds the command
-    /// could not hold it there, it stays what it is.
+    /// Waits for a started command. It stays in the foreground if the background is full, or if its
+    /// launcher cannot confine it there.
     pub(crate) async fn await_command(
         &self,
         awaited: AwaitedCommand<'_>,
@@ -62,7 +63,7 @@ impl BackgroundTasks {
         let (is_done, done) = oneshot::channel();
         let timeout = limits.background_timeout_max;
         let order = ProcessHandover { owner: task.owner(), timeout, is_done };
-        // Fails when it has just ended.
+        // Fails if the command has just ended.
         let _ = hand_over.send(order);
         let is_moved = tokio::select! {
             biased;

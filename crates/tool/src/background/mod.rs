@@ -1,9 +1,9 @@
-//! What runs beside the session: commands started by Bash and agents, looked at by Monitor, ended by
-//! TaskStop.
+//! Background work of a session: commands started by Bash, and agents. Monitor shows them, TaskStop
+//! ends them.
 //!
-//! Each has an owner (the session), a deadline, and a cap on what it may write; there are only so
-//! many at a time. What it writes goes to a file as it comes. When the session's context is
-//! dropped, all of them are ended; what a killed process left is ended by the next start.
+//! Each task has an owner (the session), a deadline and an output limit; their number is limited.
+//! Output is written to a file as it arrives. When the session's context is dropped, all of them
+//! are ended; tasks left by a killed process are ended at the next start.
 
 mod agent;
 mod foreground_agent;
@@ -38,7 +38,7 @@ pub(crate) use new_output::{read_output_since, visit_output_since};
 pub use tasks::{BackgroundEndNotice, BackgroundTask, BackgroundTasks, StoppedTask};
 
 const COMMAND_CHARS_MAX: usize = 200;
-/// Bytes of either end of a stream kept in memory: only the last line is ever asked for.
+/// Bytes kept in memory of either end of a stream: only the last line is needed.
 const INLINE_BYTES_MAX: usize = 1_024;
 
 #[derive(Debug)]
@@ -49,9 +49,9 @@ pub(crate) struct BackgroundRecord {
     pub(crate) output_path: PathBuf,
     pub(crate) cancel: CancellationToken,
     pub(crate) started: Instant,
-    /// Its process, as it can be known again.
+    /// Identifies its process, even from another process.
     process_identity: OnceLock<String>,
-    /// Rung whenever something was written, and at the end.
+    /// Notified when output was written, and at the end.
     pub(crate) update_signal: Arc<Notify>,
     state: Mutex<BackgroundRecordState>,
 }
@@ -64,9 +64,9 @@ pub(crate) enum BackgroundKind {
 
 #[derive(Debug, Default)]
 struct BackgroundRecordState {
-    /// How it ended, in words; `None` while it runs.
+    /// How it ended; `None` while it runs.
     outcome: Option<BackgroundOutcome>,
-    /// How far what it wrote has been shown to the model.
+    /// How many bytes of output the model has seen.
     shown_bytes: u64,
     is_end_reported: bool,
 }
@@ -120,7 +120,7 @@ impl BackgroundRecord {
         lock(&self.state).shown_bytes = byte;
     }
 
-    /// Notes that the model knows of the end. Says whether it did not yet.
+    /// Marks the end as reported to the model. Returns whether it was not reported before.
     pub(crate) fn mark_end_reported(&self) -> bool {
         let mut state = lock(&self.state);
         state.outcome.is_some() && !std::mem::replace(&mut state.is_end_reported, true)
@@ -130,7 +130,7 @@ impl BackgroundRecord {
         lock(&self.state).is_end_reported
     }
 
-    /// Who waits for its process.
+    /// The owner of its process.
     fn owner(&self) -> ProcessOwner {
         ProcessOwner {
             cancel: self.cancel.clone(),
@@ -164,10 +164,10 @@ pub(crate) struct BackgroundCommand<'a> {
 }
 
 impl BackgroundTasks {
-    /// Starts a command and lets it run.
+    /// Starts a command in the background.
     ///
     /// # Errors
-    /// Why it was not started, in words for the model.
+    /// Why it was not started, as a message for the model.
     pub(crate) async fn start_command(
         &self,
         start: BackgroundCommand<'_>,
@@ -205,7 +205,7 @@ impl BackgroundTasks {
         Ok(task)
     }
 
-    /// Takes over a command that a call has waited for so far.
+    /// Takes over a command for which a call has waited so far.
     fn follow_command(
         &self,
         task: &Arc<BackgroundRecord>,

@@ -1,4 +1,4 @@
-//! What a background command has written since it was last looked at, within a bound.
+//! Output of a background task since it was last shown, up to a limit.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -29,7 +29,7 @@ pub(crate) fn read_output_since(
     Ok(NewOutput { text, bytes: ends.total(), end })
 }
 
-/// Goes through what was written from a byte on. Returns where it stopped.
+/// Reads the output from an offset on. Returns where it stopped.
 pub(crate) fn visit_output_since(
     path: &Path,
     from: u64,
@@ -38,7 +38,7 @@ pub(crate) fn visit_output_since(
     let failed = |error: std::io::Error| format!("`{}`: {error}.", path.display());
     let mut file = File::open(path).map_err(failed)?;
     file.seek(SeekFrom::Start(from)).map_err(failed)?;
-    // What is written meanwhile is for the next look.
+    // Output written from now on is left for the next time.
     let bytes = file.metadata().map_err(failed)?.len().saturating_sub(from);
     let mut left = file.take(bytes);
     let mut chunk = vec![0; CHUNK_BYTES];

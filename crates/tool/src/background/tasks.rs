@@ -1,4 +1,4 @@
-//! What runs in the background of a session, and what a driver may ask about it.
+//! The background tasks of a session, and the driver's interface to them.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -10,17 +10,17 @@ use super::{BackgroundKind, BackgroundRecord, BackgroundTaskEnd};
 use crate::lock::lock;
 use crate::running_time;
 
-/// Ended ones that are remembered; older ones are forgotten first.
+/// Limit on ended tasks; the oldest are forgotten first.
 const ENDED_MAX: usize = 64;
 
-/// A tree is asked, given two seconds, and killed; an agent has to end all of its own. This lies
-/// above.
+/// A process tree gets two seconds after a signal before it is killed, and an agent must end its
+/// own tree. This must be longer.
 const STOP_WAIT_MAX: Duration = Duration::from_secs(6);
 
 const ANSWER_BYTES_MAX: usize = 20_000;
 
-/// The background commands and agents of a session. Kills all of them when dropped; [`BackgroundTasks::close`] asks
-/// them first.
+/// The background commands and agents of a session. Dropping it kills all of them;
+/// [`BackgroundTasks::close`] asks them to end first.
 #[derive(Debug, Default)]
 pub struct BackgroundTasks {
     records: Mutex<BackgroundRecords>,
@@ -36,16 +36,16 @@ struct BackgroundRecords {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BackgroundTask {
-    /// Its name, for Monitor and TaskStop.
+    /// Its id for Monitor and TaskStop.
     pub id: String,
-    /// What was run, or what it was told to do.
+    /// The command line, or the agent's task.
     pub command: String,
     pub output_path: PathBuf,
-    /// How it ended, in words; `None` while it runs.
+    /// How it ended; `None` while it runs.
     pub end_summary: Option<String>,
-    /// `None` while it runs.
+    /// The kind of its end; `None` while it runs.
     pub end: Option<BackgroundTaskEnd>,
-    /// It is an agent, and no command.
+    /// It is an agent, not a command.
     pub is_agent: bool,
     pub is_end_reported: bool,
 }
@@ -59,18 +59,18 @@ pub struct BackgroundEndNotice {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoppedTask {
     pub task: BackgroundTask,
-    /// It had ended by itself before.
+    /// It had already ended by itself.
     pub had_ended: bool,
 }
 
 impl BackgroundTasks {
-    /// All that are known, in the order they were started.
+    /// All known tasks, in the order they were started.
     #[must_use]
     pub fn list_tasks(&self) -> Vec<BackgroundTask> {
         lock(&self.records).list.iter().map(|task| build_snapshot(task)).collect()
     }
 
-    /// Commands that have ended without the model being told so yet; each is given once.
+    /// Commands whose end was not reported to the model yet; each is returned once.
     #[must_use]
     pub fn take_end_notices(&self) -> Vec<BackgroundEndNotice> {
         let tasks = lock(&self.records).list.clone();
@@ -83,12 +83,12 @@ impl BackgroundTasks {
             .collect()
     }
 
-    /// Waits until one more command has ended. Waits for ever if none does.
+    /// Waits until another task ends; forever if none does.
     pub async fn wait_for_next_end(&self) {
         self.end_signal.notified().await;
     }
 
-    /// Waits until not so many have ended any more, but more of them.
+    /// Waits until the number of ended tasks is no longer `count`.
     pub async fn wait_until_ended_count_changes(&self, count: usize) {
         loop {
             let signal = self.end_signal.notified();
@@ -100,14 +100,14 @@ impl BackgroundTasks {
         }
     }
 
-    /// Asks all of them to end; they are killed when they do not.
+    /// Asks all tasks to end, and kills those that do not.
     pub fn stop_all(&self) {
         for task in &lock(&self.records).list {
             task.cancel.cancel();
         }
     }
 
-    /// Asks all of them to end and waits until they have. Takes at most about three seconds.
+    /// Asks all tasks to end and waits for them, at most about three seconds.
     pub async fn close(&self) {
         self.stop_all();
         loop {
@@ -122,10 +122,10 @@ impl BackgroundTasks {
         }
     }
 
-    /// Ends one with everything it started and waits until it is gone.
+    /// Ends a task with everything it started, and waits until it has ended.
     ///
     /// # Errors
-    /// There is none of this name, or it is still there after a while; in words.
+    /// There is no such task, or it does not end in time. The error is a message for the user.
     pub async fn stop(&self, id: &str) -> Result<StoppedTask, String> {
         let task = self.find(id)?;
         let had_ended = task.outcome().is_some();
@@ -203,7 +203,7 @@ impl BackgroundTasks {
 }
 
 impl BackgroundRecords {
-    /// One more; the oldest of too many that have ended is forgotten.
+    /// Adds a task, and forgets the oldest ended one if there are too many.
     fn push(&mut self, task: BackgroundRecord) -> Arc<BackgroundRecord> {
         let ended = self.list.iter().filter(|task| task.outcome().is_some()).count();
         if ended > ENDED_MAX
@@ -218,7 +218,7 @@ impl BackgroundRecords {
 }
 
 impl Drop for BackgroundTasks {
-    /// Their supervisors may never run again, so they are killed at once.
+    /// The supervisors may never run again, so the processes are killed at once.
     fn drop(&mut self) {
         for task in &lock(&self.records).list {
             task.kill();

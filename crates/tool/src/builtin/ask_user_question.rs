@@ -1,9 +1,8 @@
-//! Puts questions to a person and brings the answers back.
+//! Asks the user questions and returns the answers.
 //!
-//! The asking itself happens before the call runs: the question for permission carries the input,
-//! and the client that answers it adds the answers. Here the questions are checked and the answers
-//! reported. That the answers are the user's and not the model's own is checked where calls are
-//! judged.
+//! The user is asked before the call runs: the permission question carries the input, and the
+//! client adds the answers to it. This module checks the questions and reports the answers. The
+//! permission check makes sure that the answers come from the user and not from the model.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -91,7 +90,7 @@ impl TypedTool for AskUserQuestionTool {
             if question.question.trim().is_empty() || question.header.trim().is_empty() {
                 return Err(InputError::field("questions", "a question or a header is empty"));
             }
-            // Answers are found by the question's text.
+            // Answers are keyed by the question's text.
             if !asked.insert(question.question.as_str()) {
                 return Err(InputError::field("questions", "the same question twice"));
             }
@@ -126,7 +125,7 @@ impl AskUserQuestionAnswer {
     }
 }
 
-/// What was answered; answers to what was not asked are passed over.
+/// Reports the answers; answers to questions that were not asked are ignored.
 fn build_outcome(input: &AskUserQuestionInput) -> TypedToolResult {
     let mut answers = BTreeMap::new();
     let mut lines = Vec::new();

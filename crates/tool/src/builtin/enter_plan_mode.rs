@@ -1,7 +1,6 @@
-//! Begins plan mode.
+//! Enters plan mode.
 //!
-//! Where no user could ever approve a plan, plan mode is not entered, because there would be no way
-//! back.
+//! Fails if no user can approve a plan, because plan mode could never be left.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

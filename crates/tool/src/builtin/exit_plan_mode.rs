@@ -1,6 +1,6 @@
-//! Shows the user a plan and, approved, ends plan mode.
+//! Shows the user a plan, and leaves plan mode when it is approved.
 //!
-//! Whether a plan is approved is not decided here: the call only runs once the user has allowed it.
+//! The permission question is the approval: the call runs only if the user allowed it.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -62,7 +62,7 @@ impl TypedTool for ExitPlanModeTool {
     }
 }
 
-/// Only plan mode is left; another mode is the user's choice and stays.
+/// Only plan mode is left; another mode is the user's choice and is kept.
 fn exit_plan_mode(mode: PermissionMode) -> ToolOutcome {
     match mode {
         PermissionMode::Plan => switch_mode(

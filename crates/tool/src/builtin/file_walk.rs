@@ -1,8 +1,8 @@
-//! Walks a directory for the searching tools, on several threads and within bounds.
+//! Walks a directory for the search tools, on several threads and within limits.
 //!
-//! Leaves out what git ignores, the git directory itself, what deny rules hide, and everything
-//! that is neither a directory nor a regular file. Follows no symbolic links, so it cannot go
-//! round in circles or out of where it began. Files come in no order: the caller sorts.
+//! Skips what git ignores, the git directory, what deny rules hide, and everything other than
+//! directories and regular files. Follows no symlinks, so it cannot loop or leave the start
+//! directory. The order is arbitrary: the caller sorts.
 
 use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -18,7 +18,7 @@ use crate::file;
 use crate::linked_secrets::{LinkedSecretFiles, has_other_names};
 use crate::tool::ToolCallContext;
 
-/// After this a search returns what it has.
+/// After this time a search returns what it has found.
 const TIME_MAX: Duration = Duration::from_secs(30);
 const THREADS_MAX: usize = 8;
 
@@ -26,17 +26,17 @@ pub(crate) struct FileWalk {
     call: ToolCallContext,
     deadline: Instant,
     start_path: PathBuf,
-    /// Where it starts, held open, if that is a directory.
+    /// The start directory, held open.
     directory: Option<OwnedFd>,
     has_timed_out: AtomicBool,
     is_stopped: AtomicBool,
     stop_checks: AtomicU64,
-    /// Looked up when the first file with a second name is met.
+    /// Computed when the first file with several hard links is found.
     linked_secrets: OnceLock<Result<LinkedSecretFiles, String>>,
 }
 
 impl FileWalk {
-    /// Where a search begins: a directory or a regular file, reached over no link.
+    /// Starts at a directory or regular file, reached without symlinks.
     pub(crate) fn new(call: &ToolCallContext, raw: Option<&str>) -> Result<Self, String> {
         let context = &call.tool_context;
         let start = match raw {
@@ -66,8 +66,8 @@ impl FileWalk {
         }
     }
 
-    /// Shows every regular file to a visitor, one visitor for each thread, until one of them says
-    /// to stop, or out of time.
+    /// Passes every regular file to a visitor, one per thread, until a visitor stops the walk or
+    /// the time is up.
     pub(crate) fn visit_files<V>(&self, visitor: impl Fn() -> V)
     where
         V: FnMut(&Path) -> bool + Send,
@@ -103,7 +103,7 @@ impl FileWalk {
         });
     }
 
-    /// Opens a file that was found, by its spelling alone.
+    /// Opens a file that the walk has found, without following symlinks.
     pub(crate) fn open_file(&self, path: &Path) -> Result<File, String> {
         let file = match &self.directory {
             Some(directory) => file::open_beneath(directory, self.relative_path(path), path)?,
@@ -124,18 +124,18 @@ impl FileWalk {
         self.directory.as_ref().map_or(rustix::fs::CWD, AsFd::as_fd)
     }
 
-    /// When a file was last changed. One that is gone by now counts as the oldest.
+    /// The modification time. A file that was deleted meanwhile counts as oldest.
     pub(crate) fn modified_time(&self, path: &Path) -> SystemTime {
         read_modified_time(self.root_fd(), self.relative_path(path))
     }
 
-    /// Tells for one thread when files were last changed.
+    /// Reads modification times for one thread.
     pub(crate) fn modified_time_reader(&self) -> ModifiedTimeReader<'_> {
         ModifiedTimeReader { walk: self, folder: PathBuf::new(), directory_fd: None }
     }
 
-    /// Cancelled or out of time. Asked often, also from inside a long file; the clock is asked now
-    /// and then.
+    /// Cancelled or out of time. Called often, also within a long file, so the clock is read only
+    /// sometimes.
     pub(crate) fn should_stop(&self) -> bool {
         const EVERY: u64 = 64;
         let is_due = self.stop_checks.fetch_add(1, Ordering::Relaxed).is_multiple_of(EVERY);
@@ -150,8 +150,8 @@ impl FileWalk {
     }
 }
 
-/// Tells when files were last changed. Files of one folder come one after the other, so the folder is
-/// held: the way to it is gone once and not for each file.
+/// Reads modification times. Files of one folder come in sequence, so its descriptor is kept open:
+/// the path is resolved once per folder and not once per file.
 pub(crate) struct ModifiedTimeReader<'a> {
     walk: &'a FileWalk,
     folder: PathBuf,
@@ -159,7 +159,7 @@ pub(crate) struct ModifiedTimeReader<'a> {
 }
 
 impl ModifiedTimeReader<'_> {
-    /// When a file was last changed. One that is gone by now counts as the oldest.
+    /// The modification time. A file that was deleted meanwhile counts as oldest.
     pub(crate) fn modified_time(&mut self, path: &Path) -> SystemTime {
         let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
             return SystemTime::UNIX_EPOCH;

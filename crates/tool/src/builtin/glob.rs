@@ -53,7 +53,7 @@ impl TypedTool for GlobTool {
     }
 }
 
-/// Patterns stay below the directory that was judged.
+/// The pattern must not lead out of the directory whose permission was checked.
 fn build_matcher(pattern: &str) -> Result<GlobMatcher, InputError> {
     let wrong = |why: &str| InputError::field("pattern", why);
     if pattern.starts_with('/') || pattern.starts_with('~') {
@@ -129,7 +129,7 @@ fn compare_newest_first((a, one): &DatedPath, (b, other): &DatedPath) -> std::cm
     b.cmp(a).then_with(|| one.cmp(other))
 }
 
-/// The newest of many files. Those that are too old to be shown are not even remembered.
+/// The newest files of a walk. Files too old to be shown are not stored.
 #[derive(Default)]
 struct NewestFiles {
     files: Vec<DatedPath>,
@@ -142,7 +142,7 @@ impl NewestFiles {
             return;
         }
         self.files.push((modified, path.to_path_buf()));
-        // Put in order now and then, when as many again have come.
+        // Sorts only when the list has doubled, to save time.
         if self.files.len() >= 2 * FILES_MAX {
             self.truncate_to_newest();
         }
@@ -164,7 +164,7 @@ impl NewestFiles {
     }
 }
 
-/// What one thread found, put to the rest when it is done.
+/// The files found by one thread, merged when it ends.
 struct GlobThreadBatch<'a> {
     all: &'a Mutex<Vec<NewestFiles>>,
     newest: NewestFiles,

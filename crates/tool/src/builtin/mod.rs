@@ -1,4 +1,4 @@
-//! The built-in tools, one file or folder for each, named after the tool.
+//! The built-in tools: one file or folder for each, named after the tool.
 
 mod ask_user_question;
 mod bash;

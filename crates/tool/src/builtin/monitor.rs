@@ -1,4 +1,4 @@
-//! Waits for a background command or agent and shows what it wrote since the last look.
+//! Waits for a background task, and shows its output since the last time.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -39,7 +39,7 @@ and shows what it wrote since you last looked.";
 
 const WAIT_DEFAULT: u64 = 30_000;
 const WAIT_MAX: u64 = 600_000;
-/// Of a line that does not end, so much is kept to match on.
+/// Limit on the bytes kept of an unfinished line for matching.
 const LINE_BYTES_MAX: usize = 64 * 1024;
 const RESULT_BYTES_MAX: usize = 160_000;
 const PROGRESS_EVERY: Duration = Duration::from_secs(1);
@@ -103,7 +103,7 @@ impl MonitorWait {
         let mut timer = RunningTimer::new(wait);
         let began = Instant::now();
         loop {
-            // Asked for before looking, so that nothing rung in between is missed.
+            // Subscribe before reading, so that no notification in between is missed.
             let update = task.update_signal.notified();
             let has_ended = task.outcome().is_some();
             if self.has_matching_line(task)? {
@@ -154,7 +154,8 @@ fn build_outcome(
     task.set_shown_bytes(new.end);
     let end = task.outcome();
     task.mark_end_reported();
-    // Time passes even where nothing else does: waiting again is not going in circles.
+    // The elapsed time makes the result different each time, so that waiting again is not detected
+    // as a loop.
     let runs = format!("for {:.1} s", task.started.elapsed().as_secs_f64());
     let status = match (&end, seen) {
         (Some(end), _) => format!("`{}` has ended: {}", task.id, end.summary),

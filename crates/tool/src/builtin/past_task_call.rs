@@ -1,4 +1,4 @@
-//! Repeats a call that changed the model's lists, so that they can be rebuilt from a conversation.
+//! Repeats a call that changed the model's task lists, to rebuild them from a conversation.
 
 use windlass_vocabulary::{Json, ToolCall};
 
@@ -12,8 +12,8 @@ pub fn changes_task_lists(call: &ToolCall) -> bool {
     matches!(call.name.as_str(), "TodoWrite" | "TaskCreate" | "TaskUpdate")
 }
 
-/// Does to the lists what the call did when it succeeded. Calls of other tools do nothing, and
-/// neither does an input that is not understood any more.
+/// Applies the change that the successful call made. Ignores calls of other tools, and inputs that
+/// can no longer be parsed.
 pub fn repeat_task_call(lists: &mut TaskLists, call: &ToolCall) {
     let input = &call.input;
     match call.name.as_str() {

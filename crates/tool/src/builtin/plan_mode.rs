@@ -1,4 +1,4 @@
-//! What entering and leaving plan mode share.
+//! Shared by the two tools that enter and leave plan mode.
 
 use windlass_vocabulary::{
     Concurrency, ContextUpdate, PermissionMode, ToolInspection, ToolOutcome,
@@ -6,7 +6,7 @@ use windlass_vocabulary::{
 
 pub(super) const RESULT_BYTES_MAX: usize = 2_000;
 
-/// Nothing in the world changes, yet what runs beside it would run by another mode.
+/// Has no effect on files, but must not run beside calls that are decided by the mode.
 pub(super) fn build_exclusive_inspection() -> ToolInspection {
     ToolInspection { concurrency: Concurrency::Exclusive, ..ToolInspection::SHARED_READ }
 }

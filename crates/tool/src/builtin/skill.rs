@@ -1,7 +1,7 @@
-//! Loads a skill: the `SKILL.md` of a folder among those that the session was given.
+//! Loads a skill: the `SKILL.md` of a folder in the session's skill directories.
 //!
-//! A skill is found by its name in the list of those that are there, never by a path made of the
-//! name. Its text is handed over with the arguments in their place; nothing in it is run here.
+//! A skill is looked up by name in the list of existing ones, never by a path built from the name.
+//! Returns its text with the arguments inserted; nothing in it is run here.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -33,7 +33,7 @@ pub(crate) struct SkillInput {
 const DESCRIPTION: &str = "Loads a skill: instructions for a kind of task. When a skill is named \
 to you or fits the task, load it first, then follow it.";
 
-/// Bytes of the list of skills in the description, and characters of what each says of itself.
+/// Limits on the list of skills in the tool description, and on each skill's own description.
 const LISTING_BYTES_MAX: usize = 2_000;
 const DESCRIPTION_CHARS_MAX: usize = 200;
 const ARGUMENTS_CHARS_MAX: usize = 10_000;
@@ -42,8 +42,8 @@ const NAMES_SHOWN_MAX: usize = 60;
 const NAME_CHARS_SHOWN_MAX: usize = 100;
 
 impl SkillTool {
-    /// The tool, with the skills that are there now. They are named as long as there is room; any
-    /// other is found by its name all the same.
+    /// The tool with the current skills. They are listed up to a limit; others can still be loaded
+    /// by name.
     pub(crate) fn new(context: &ToolSessionContext) -> Self {
         let mut description = DESCRIPTION.to_owned();
         let room = description.len() + LISTING_BYTES_MAX;
@@ -92,7 +92,7 @@ impl TypedTool for SkillTool {
 }
 
 fn load_skill(input: &SkillInput, call: &ToolCallContext) -> TypedToolResult {
-    // People write `/name`, and models repeat it.
+    // Users write `/name`, and models copy it.
     let wanted = input.skill.trim().trim_start_matches('/');
     let known = load_model_skills(&call.tool_context);
     let Some(found) = known.iter().find(|found| found.name == wanted) else {
@@ -108,7 +108,7 @@ fn load_skill(input: &SkillInput, call: &ToolCallContext) -> TypedToolResult {
     Ok(build_outcome(text, &structured))
 }
 
-/// All skills that a model may load; where two have one name, the first folder's is meant.
+/// All skills that the model may load. Of several with the same name, the first folder's is used.
 fn load_model_skills(context: &ToolSessionContext) -> Vec<SkillDefinition> {
     let mut known =
         load_skills(&context.skill_directories, |path| context.hidden_paths.covers(path));
@@ -116,8 +116,8 @@ fn load_model_skills(context: &ToolSessionContext) -> Vec<SkillDefinition> {
     known
 }
 
-/// The body with the arguments in their place, or behind it where it has none for them; nothing
-/// where that is too long.
+/// The body with the arguments inserted, or appended if it has no placeholder; `None` if that is
+/// too long.
 fn fill_arguments(body: &str, args: &str) -> Option<String> {
     let places = body.matches(ARGUMENTS_PLACEHOLDER).count();
     let long = places.saturating_mul(args.len()).saturating_add(body.len());
@@ -136,7 +136,7 @@ fn explain_unknown_skill(wanted: &str, known: &[SkillDefinition]) -> String {
         known.iter().map(|found| found.name.as_str()).take(NAMES_SHOWN_MAX).collect();
     let wanted: String = wanted.chars().take(NAME_CHARS_SHOWN_MAX).collect();
     match names.is_empty() {
-        true => format!("There is no skill `{wanted}`, nor any other."),
+        true => format!("There is no skill `{wanted}`. There are no skills at all."),
         false => format!("There is no skill `{wanted}`. There are: {}.", names.join(", ")),
     }
 }

@@ -1,4 +1,4 @@
-//! What the four task tools share.
+//! Shared by the four task tools.
 
 use serde_json::{Value, json};
 use windlass_vocabulary::{Concurrency, EffectClass, ToolInspection};
@@ -9,7 +9,7 @@ use crate::task_lists::TaskItem;
 pub(super) const RESULT_BYTES_MAX: usize = 60_000;
 pub(super) const TOO_LONG: &str = "longer than 10000 characters";
 
-/// Changes nothing but the list, one call at a time.
+/// Changes only the list, but must not run concurrently.
 pub(super) const EXCLUSIVE_PURE: ToolInspection = ToolInspection {
     problem: None,
     concurrency: Concurrency::Exclusive,
@@ -20,10 +20,10 @@ pub(super) const EXCLUSIVE_PURE: ToolInspection = ToolInspection {
     limits_itself: false,
 };
 
-/// The number a model wrote, with or without its mark.
+/// Parses the number, with or without `#`.
 pub(super) fn parse_task_number(field: &'static str, text: &str) -> Result<u64, InputError> {
     let digits = text.trim().trim_start_matches('#');
-    digits.parse().map_err(|_| InputError::field(field, format!("`{text}` is no number of a task")))
+    digits.parse().map_err(|_| InputError::field(field, format!("`{text}` is not a task number")))
 }
 
 pub(super) fn explain_unknown_task(number: u64) -> String {

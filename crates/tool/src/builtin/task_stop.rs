@@ -31,7 +31,7 @@ impl TypedTool for TaskStopTool {
         ToolDescription { name: "TaskStop", text: DESCRIPTION, result_bytes_max: RESULT_BYTES_MAX }
     }
 
-    /// Only what the session started itself can be ended, so there is nothing to ask about.
+    /// Only tasks of the session itself can be ended, so no permission is needed.
     fn check_input(&self, _: &TaskStopInput) -> Result<ToolInspection, InputError> {
         Ok(ToolInspection::SHARED_READ)
     }

@@ -1,4 +1,4 @@
-//! A change of one task: checked, then made whole or not at all.
+//! Changes one task, atomically after all checks.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -110,7 +110,7 @@ impl TaskUpdateInput {
         Ok(())
     }
 
-    /// Makes the change and names the fields it touched, or leaves everything as it is.
+    /// Makes the change and returns the changed fields, or changes nothing.
     pub(crate) fn apply(&self, lists: &mut TaskLists) -> Result<Vec<&'static str>, String> {
         let id = self.task_number().map_err(|wrong| wrong.to_message("TaskUpdate"))?;
         if !lists.tasks.contains_key(&id) {
@@ -186,7 +186,7 @@ impl TaskUpdateInput {
     }
 }
 
-/// One task waits for another, unless that waits for it already.
+/// Adds a dependency, unless it would create a cycle.
 fn add_dependency(lists: &mut TaskLists, first: u64, then: u64) -> Result<(), String> {
     for id in [first, then] {
         if !lists.tasks.contains_key(&id) {
@@ -208,7 +208,7 @@ fn add_dependency(lists: &mut TaskLists, first: u64, then: u64) -> Result<(), St
     Ok(())
 }
 
-/// Does `id` wait for `other`, directly or not, or is it the same?
+/// Does `id` depend on `other`, directly or indirectly, or is it the same?
 fn depends_on(lists: &TaskLists, id: u64, other: u64) -> bool {
     let mut seen = vec![id];
     let mut at = 0;

@@ -1,4 +1,4 @@
-//! Writes the list of steps at hand, whole.
+//! Replaces the list of current steps.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -44,7 +44,7 @@ impl TypedTool for TodoWriteTool {
         if input.todos.iter().any(|todo| todo.content.trim().is_empty()) {
             return Err(InputError::field("todos", "an entry without content"));
         }
-        // It changes nothing but the list, yet two at a time would race for it.
+        // Changes only the list, but concurrent calls would overwrite each other.
         Ok(ToolInspection {
             concurrency: windlass_vocabulary::Concurrency::Exclusive,
             ..ToolInspection::SHARED_READ

@@ -1,7 +1,7 @@
-//! Finds tools that are not offered from the start, and offers them from the next turn on.
+//! Finds deferred tools, and offers them from the next turn on.
 //!
-//! The tools it can find were fixed when it was made, except those of a source, which are looked up
-//! when they are searched for; the registry makes a new one whenever the others change.
+//! The deferred tools are fixed when this tool is created, and the registry creates a new one when
+//! they change. Tools of a source are looked up at each search.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -31,7 +31,7 @@ pub(crate) struct ToolSearchInput {
 pub(crate) const TOOL_SEARCH_NAME: &str = "ToolSearch";
 const RESULTS_DEFAULT: u64 = 5;
 const RESULTS_MAX: u64 = 20;
-/// Names listed in the description; more are only found by words.
+/// Limit on the names in the description; other tools are found only by words.
 const LISTED_NAMES_MAX: usize = 60;
 const RESULT_BYTES_MAX: usize = 20_000;
 
@@ -80,7 +80,7 @@ impl ToolSearchTool {
     }
 }
 
-/// A word in the name counts for more than one in the description.
+/// A word in the name counts more than one in the description.
 fn score_spec(spec: &ToolSpec, words: &[String]) -> usize {
     let name = spec.name.as_str().to_lowercase();
     let description = spec.description.to_lowercase();
@@ -132,7 +132,7 @@ fn announce_tools(
         return Err(format!("No tool matches. There are: {}.", join_names(specs)));
     }
     let names: Vec<&str> = found.iter().map(|spec| spec.name.as_str()).collect();
-    // What is offered already must not be offered twice: a provider refuses that.
+    // A tool that is already offered must not be offered twice: providers reject that.
     let tools: Vec<ToolSpec> = found
         .iter()
         .filter(|spec| call.tool_context.model.mark_tool_announced(&spec.name))

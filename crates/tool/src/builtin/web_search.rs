@@ -1,7 +1,7 @@
-//! Searches the web through the provider of the model, which does the searching on its side.
+//! Searches the web through the model's provider.
 //!
-//! Offered only where there is such a provider. Which hosts are wanted is told to it and checked
-//! again here, because providers do not all hold to it.
+//! Offered only if the provider has search. Domain filters are sent to it and checked again here,
+//! because not every provider applies them.
 
 use std::time::{Duration, Instant};
 
@@ -69,7 +69,7 @@ impl TypedTool for WebSearchTool {
     }
 }
 
-/// Names of hosts and nothing else: they go into a request of ours.
+/// Accepts only host names, because they become part of a request.
 fn check_domains(field: &'static str, domains: &[String]) -> Result<(), InputError> {
     if domains.len() > DOMAINS_MAX {
         return Err(InputError::field(field, format!("more than {DOMAINS_MAX}")));
@@ -164,7 +164,7 @@ fn is_allowed_url(input: &WebSearchInput, url: &str) -> bool {
         let domain = domain.trim_matches('.').to_lowercase();
         host == domain || host.strip_suffix(&domain).is_some_and(|rest| rest.ends_with('.'))
     };
-    // Some providers show their own address, behind which the page is; it says nothing of the host.
+    // Some providers return redirect addresses of their own, which do not show the page's host.
     let is_allowed = input.allowed_domains.is_empty() || input.allowed_domains.iter().any(is_below);
     is_allowed && !input.blocked_domains.iter().any(is_below)
 }

@@ -1,8 +1,8 @@
-//! Creates a file or replaces all of one.
+//! Creates a file, or replaces all of its content.
 //!
-//! A file that is there must have been read in this session and not changed since; it keeps what
-//! reading does not show: its encoding, its byte order mark, lines that all end in CR LF.
-//! Directories on the way are made.
+//! An existing file must have been read in this session and be unchanged; its encoding, byte order
+//! mark and CR LF line endings are kept, because Read does not show them. Missing directories are
+//! created.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -90,7 +90,7 @@ fn perform(input: &WriteInput, call: &ToolCallContext) -> TypedToolResult {
     })
 }
 
-/// What of a file a reader is not shown, and who replaces all of it cannot mean to change.
+/// Properties that Read does not show, so that a replacement should not change them.
 struct FileTextFormat<'a> {
     encoding: TextEncoding,
     byte_order_mark: &'a [u8],

@@ -7,28 +7,28 @@ use std::path::Path;
 
 use rustix::fs::{Mode, OFlags};
 
-/// Keeps what files held before our tools change them, so that a change can be taken back.
+/// Stores the content of files before our tools change them, so that changes can be undone.
 pub trait FileBackupStore: core::fmt::Debug + Send + Sync {
-    /// A file is about to be changed, or made if it held nothing. When this returns, the change may
-    /// be made. Blocks.
+    /// Called before a file is changed, or created if `before` is `None`. When it returns, the
+    /// change may be made. Blocks.
     ///
     /// # Errors
     ///
-    /// Why it must not be made, in words.
+    /// Why the change must not be made, as a message.
     fn back_up(&self, change: &PendingFileChange<'_>) -> Result<(), String>;
 }
 
 #[derive(Clone, Copy, Debug)]
 pub struct PendingFileChange<'a> {
     pub path: &'a Path,
-    /// What it holds now; nothing if it is not there.
+    /// The current content; `None` if the file does not exist.
     pub before: Option<&'a [u8]>,
     pub after: &'a [u8],
     pub mode: Option<u32>,
 }
 
-/// What a file of this directory holds. The caller opened it before; it is read
-/// again right before it is replaced.
+/// Reads the content of a file right before it is replaced. The caller checked the file when it
+/// opened it earlier.
 pub(super) fn read_current_content(
     directory: &OwnedFd,
     name: &std::ffi::OsStr,
@@ -40,5 +40,5 @@ pub(super) fn read_current_content(
     Ok(bytes)
 }
 
-/// No tool of ours changes a file of this size.
+/// No tool of ours changes larger files.
 const BACKUP_BYTES_MAX: u64 = 1 << 30;

@@ -1,7 +1,7 @@
-//! Files that changed since the model last saw them, each change reported once.
+//! Detects files that changed since the model last saw them, and reports each change once.
 //!
-//! Times and sizes are compared first; only where they differ is a file read and its content
-//! compared, so that a file that was merely touched is not reported.
+//! Compares times and sizes first, and the content only if they differ, so that a file that was
+//! only touched is not reported.
 
 use std::path::{Path, PathBuf};
 
@@ -14,10 +14,10 @@ use super::known_files::{KnownFile, TEXT_BYTES_MAX};
 use super::open::OpenedFile;
 use super::text_encoding::TextEncoding;
 
-/// Changes told at a time; more wait for the next time.
+/// Limit on the changes per report; others are reported next time.
 const CHANGES_MAX: usize = 20;
 const SHOWN_BYTES_MAX: usize = 4_000;
-/// Larger files are compared by time and size alone.
+/// Larger files are compared by time and size only.
 const COMPARED_BYTES_MAX: u64 = 32 * 1024 * 1024;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,7 +57,7 @@ fn describe_change(files: &FileContext, path: &Path, known: &KnownFile) -> Optio
     if known.reported_state.as_ref().is_some_and(|told| told.matches_metadata(&metadata)) {
         return None;
     }
-    // Something else stands there now, or it may no longer be read: an edit will say so.
+    // The file was replaced or became unreadable; an edit will report that.
     let OpenedFile { file, metadata } = open_current_text(files, path).ok()?;
     let told = |digest| FileState::new(&metadata, digest);
     if metadata.len() > COMPARED_BYTES_MAX || !known.state.has_digest() {
@@ -76,7 +76,7 @@ fn describe_change(files: &FileContext, path: &Path, known: &KnownFile) -> Optio
         render_unified_diff(&encoding.decode(old), &encoding.decode(&content), SHOWN_BYTES_MAX)
     });
     match difference {
-        // With the whole difference shown, the model knows the file as it is now.
+        // The complete difference is shown, so the model knows the current content.
         Some(difference) => {
             files.update_known_file(path, |known| {
                 *known = KnownFile::new(now, Some(&content));

@@ -1,4 +1,4 @@
-//! The difference between two texts as the hunks clients and hooks are shown.
+//! Diffs two texts into hunks for clients and hooks.
 
 use serde::Serialize;
 use windlass_text_diff::{TextDifference, TextHunk};

@@ -1,8 +1,8 @@
-//! Files as an editor holds them: with changes that are not saved yet.
+//! Files as an editor shows them, with unsaved changes.
 //!
-//! The disk is looked at first, by the same rules as without an editor, so an editor is only asked for
-//! a regular file below a working directory that is reached over no link. What it cannot say, the disk
-//! says.
+//! The file on disk is checked first, by the same rules as without an editor, so an editor is only
+//! asked about regular files below a working directory that are reached without symlinks. If the
+//! editor does not answer, the disk is used.
 
 use std::fs::File;
 use std::io::{Seek, SeekFrom, Write};
@@ -16,29 +16,29 @@ use super::file_context::FileContext;
 use super::line_ends::{convert_line_ends, has_only_crlf};
 use super::open::{OpenedFile, open_regular_file};
 
-/// An editor that a session works in.
+/// The editor that a session runs in.
 pub trait EditorFiles: core::fmt::Debug + Send + Sync {
-    /// The text of a file in the editor; `None` if the editor does not say. Blocks.
+    /// The text of a file in the editor; `None` if it does not answer. Blocks.
     fn read_text(&self, path: &Path) -> Option<String>;
 
-    /// Has the editor write a file. Blocks.
+    /// Writes a file through the editor. Blocks.
     fn write_text(&self, path: &Path, text: &str) -> EditorWrite;
 }
 
-/// What became of a write that an editor was asked for.
+/// The result of a write through the editor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EditorWrite {
     Written,
     /// The editor does not write files.
     NotOffered,
-    /// It said no, and why.
+    /// The editor refused, with the reason.
     Refused(String),
-    /// It did not answer, and may still write.
+    /// The editor did not answer, and may still write.
     Unanswered,
 }
 
-/// Opens a regular file with the text the editor shows, if that differs from the disk. The metadata is
-/// that of the file on disk, which is what a change will replace.
+/// Opens a regular file, with the editor's text if that differs from the disk. The metadata is of
+/// the file on disk, which is what an edit replaces.
 pub(crate) fn open_current_text(files: &FileContext, path: &Path) -> Result<OpenedFile, String> {
     let opened = open_regular_file(files, path)?;
     let Some(editor) = editor_for(files, path) else { return Ok(opened) };
@@ -52,8 +52,7 @@ pub(crate) fn open_current_text(files: &FileContext, path: &Path) -> Result<Open
     }
 }
 
-/// The editor's text where it differs from the disk. Text in other encodings than UTF-8, and what is
-/// no text, is the disk's.
+/// The editor's text if it differs from the disk. `None` for files that are not UTF-8 text.
 fn find_unsaved_text(
     editor: &dyn EditorFiles,
     opened: &OpenedFile,
@@ -70,7 +69,7 @@ fn find_unsaved_text(
     }
     let text = editor.read_text(path).filter(|text| text.len() as u64 <= EDITOR_BYTES_MAX);
     Ok(text.and_then(|text| {
-        // Editors hand out text without a byte order mark and with line ends of their own.
+        // Editors return text without a byte order mark and with their own line endings.
         let mark = if saved.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK } else { "" };
         let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&text);
         let text = format!("{mark}{}", convert_line_ends(text, has_only_crlf(&saved)));
@@ -85,8 +84,8 @@ fn hold_in_memory(content: &[u8]) -> std::io::Result<File> {
     Ok(file)
 }
 
-/// Has the editor write the file, so that it shows the change and can undo it. Returns whether it is
-/// written; if not, the caller writes.
+/// Writes the file through the editor, so that it shows the change and can undo it. Returns whether
+/// it was written; otherwise the caller must write it.
 pub(super) fn write_through_editor(
     files: &FileContext,
     path: &Path,
@@ -110,7 +109,7 @@ pub(super) fn write_through_editor(
                 "The editor has unsaved changes in `{shown}` and did not take the new text: {why}. \
                  Nothing was changed. Ask the user to save or discard them."
             )),
-            // The file on disk is all there is, so writing it loses nothing.
+            // The editor's text does not differ from the disk, so writing the file loses nothing.
             false => Ok(false),
         },
     }
@@ -121,7 +120,8 @@ fn has_unsaved_text(editor: &dyn EditorFiles, files: &FileContext, path: &Path) 
     opened.is_ok_and(|opened| matches!(find_unsaved_text(editor, &opened, path), Ok(Some(_))))
 }
 
-/// Outside the working directories the disk is all that counts: no editor decides what is there.
+/// Outside of the working directories only the disk counts: an editor must not provide content
+/// there.
 fn editor_for(files: &FileContext, path: &Path) -> Option<Arc<dyn EditorFiles>> {
     files.editor().filter(|_| files.is_in_working_directory(path))
 }

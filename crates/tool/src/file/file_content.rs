@@ -1,4 +1,4 @@
-//! The whole content of a file that is about to be changed.
+//! Reads the complete content of a file that is about to be changed.
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
@@ -8,7 +8,7 @@ use super::editor_files::open_current_text;
 use super::file_context::FileContext;
 use super::open::OpenedFile;
 
-/// Larger files are not changed by these tools.
+/// Our tools do not change larger files.
 const CHANGEABLE_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
 /// Clients get the old content of a changed file up to this size.
@@ -20,7 +20,7 @@ pub(crate) struct FileContent {
     pub(crate) metadata: Metadata,
 }
 
-/// The content of a file whose present state was read in this session, or why it must not be
+/// The content of a file whose current state was read in this session, or why it must not be
 /// changed.
 pub(crate) fn read_for_change(files: &FileContext, path: &Path) -> Result<FileContent, String> {
     let OpenedFile { file, metadata } = open_current_text(files, path)?;
@@ -48,7 +48,7 @@ pub(crate) fn read_for_change(files: &FileContext, path: &Path) -> Result<FileCo
     Ok(FileContent { bytes, metadata })
 }
 
-/// All of a file, unless it has grown over the limit since it was measured.
+/// Reads the file, unless it has grown over the limit since it was measured.
 pub(crate) fn read_bounded(file: &File, bytes_max: u64) -> io::Result<Vec<u8>> {
     let mut content = Vec::new();
     file.take(bytes_max.saturating_add(1)).read_to_end(&mut content)?;

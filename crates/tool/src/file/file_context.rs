@@ -1,4 +1,4 @@
-//! Where a session works and what it knows of its files.
+//! The directories of a session, and what it knows of its files.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -12,10 +12,10 @@ use crate::lock::lock;
 /// The directories of a session, and the state of each file when it was last read or written there.
 #[derive(Debug)]
 pub struct FileContext {
-    /// The session's main directory; absolute. The shell starts here and returns here.
+    /// The main directory; absolute. The shell starts here and returns here.
     pub cwd: PathBuf,
     pub backup: Option<Arc<dyn FileBackupStore>>,
-    /// Shared with subagents that work in the same directories.
+    /// Shared with sub-agents that work in the same directories.
     editor: Arc<OnceLock<Arc<dyn EditorFiles>>>,
     working_directories: Mutex<Vec<PathBuf>>,
     known_files: Mutex<KnownFiles>,
@@ -32,7 +32,7 @@ impl FileContext {
         }
     }
 
-    /// The same directories and backups; no file is known yet.
+    /// With the same directories and backups, but no known files.
     pub(crate) fn for_subagent(&self) -> Self {
         Self {
             cwd: self.cwd.clone(),
@@ -43,13 +43,14 @@ impl FileContext {
         }
     }
 
-    /// The same in other directories, which no editor shows; the first becomes `cwd`.
+    /// The same in other directories, without the editor; the first becomes `cwd`.
     pub(crate) fn for_subagent_in(&self, cwd: PathBuf, directories: Vec<PathBuf>) -> Self {
         let working_directories = Mutex::new(directories);
         Self { cwd, working_directories, editor: Arc::default(), ..self.for_subagent() }
     }
 
-    /// Reads and writes text files through this editor from now on. The first one stays.
+    /// Reads and writes text files through this editor from now on. Only the first call has an
+    /// effect.
     pub fn set_editor(&self, editor: Arc<dyn EditorFiles>) {
         let _ = self.editor.set(editor);
     }
@@ -72,19 +73,19 @@ impl FileContext {
         lock(&self.working_directories).clone()
     }
 
-    /// Compares path components; nothing is resolved.
+    /// Compares path components, without resolving anything.
     pub(crate) fn is_in_working_directory(&self, path: &Path) -> bool {
         lock(&self.working_directories).iter().any(|directory| path.starts_with(directory))
     }
 
-    /// Files that changed since the model last saw them, with what changed where that is short. Each
-    /// change is returned once. Blocks on the file system, for a few milliseconds.
+    /// Files that changed since the model last saw them, with the difference if it is short. Each
+    /// change is returned once. Blocks on the file system for a few milliseconds.
     #[must_use]
     pub fn find_changed_files(&self) -> Vec<FileChange> {
         changed_files::find_changed_files(self)
     }
 
-    /// The files the model has read or written, the one used last first.
+    /// Files the model has read or written, most recent first.
     #[must_use]
     pub fn recent_files(&self) -> Vec<PathBuf> {
         lock(&self.known_files).paths_by_recency()
@@ -102,7 +103,7 @@ impl FileContext {
         lock(&self.known_files).update(path, change);
     }
 
-    /// The context no longer holds any file: each must be read again before it is changed.
+    /// The context no longer contains any file: each must be read again before it is changed.
     pub fn forget_files(&self) {
         *lock(&self.known_files) = KnownFiles::default();
     }

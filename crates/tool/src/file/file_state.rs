@@ -1,4 +1,4 @@
-//! What a file was like when it was last read or written here, to see whether it has changed.
+//! The state of a file when it was last read or written, to detect changes.
 
 use std::fs::Metadata;
 use std::hash::{DefaultHasher, Hasher};
@@ -8,7 +8,7 @@ use std::time::SystemTime;
 pub(crate) struct FileState {
     modified: Option<SystemTime>,
     bytes: u64,
-    /// `None` when only a part was read.
+    /// `None` if only part of the file was read.
     digest: Option<u64>,
 }
 
@@ -17,8 +17,8 @@ impl FileState {
         Self { modified: metadata.modified().ok(), bytes: metadata.len(), digest }
     }
 
-    /// Is a file with this metadata and this content still the one remembered? The content decides
-    /// where it is known: a clock may be too coarse to notice, and touching a file changes nothing.
+    /// Is a file with this metadata and content still the same? The content decides if it is known:
+    /// timestamps may be too coarse, and touching a file does not change it.
     pub(crate) fn matches_content(&self, metadata: &Metadata, content: &[u8]) -> bool {
         match self.digest {
             Some(known) => known == hash_content(content),
@@ -26,7 +26,7 @@ impl FileState {
         }
     }
 
-    /// The same size and time: cheap, and right as long as clocks are fine enough.
+    /// Compares size and time: cheap, and correct if timestamps are fine enough.
     pub(crate) fn matches_metadata(&self, metadata: &Metadata) -> bool {
         self.bytes == metadata.len() && self.modified == metadata.modified().ok()
     }
@@ -36,7 +36,7 @@ impl FileState {
     }
 }
 
-/// A number that changes with the content. Guards against accidents, not against forgery.
+/// A hash of the content. Protects against accidents, not against forgery.
 pub(crate) fn hash_content(content: &[u8]) -> u64 {
     let mut hasher = DefaultHasher::new();
     hasher.write(content);

@@ -1,8 +1,8 @@
-//! What the session knows of its files: how each was when it was last seen, the text of small
-//! ones, and where the lines of huge ones begin. Bounded, the longest unused forgotten first.
+//! The session's knowledge of files: the last seen state of each, the text of small ones, and line
+//! offsets of huge ones. Limited in size; the least recently used is forgotten first.
 //!
-//! Serves the check that an edit is not made blindly, the notice that a file changed behind the
-//! model's back, and reading again after a compaction. Reads nothing by itself.
+//! Used for the check before an edit, for notices about changed files, and for reading files again
+//! after a compaction. Reads nothing itself.
 
 use std::collections::HashMap;
 use std::fs::Metadata;
@@ -26,9 +26,9 @@ pub(crate) struct KnownFiles {
 #[derive(Clone, Debug)]
 pub(crate) struct KnownFile {
     pub(crate) state: FileState,
-    /// Its content, as bytes; `None` if it is too long or there are too many.
+    /// The content; `None` if it is too long or there are too many.
     pub(crate) text: Option<Arc<[u8]>>,
-    /// The state a change was last told for.
+    /// The last state that was reported as changed.
     pub(crate) reported_state: Option<FileState>,
     pub(crate) line_offsets: Arc<[LineOffset]>,
     last_use: u64,
@@ -51,7 +51,7 @@ impl KnownFile {
     }
 }
 
-/// What is known of a file that was just written or read whole.
+/// For a file that was just written or read completely.
 pub(crate) fn known_file_from_content(metadata: &Metadata, content: &[u8]) -> KnownFile {
     KnownFile::new(FileState::new(metadata, Some(hash_content(content))), Some(content))
 }
@@ -85,8 +85,8 @@ impl KnownFiles {
         self.files.get(path)
     }
 
-    /// Notes that the model has been told of this state of a file, or that a file was merely
-    /// touched, without making it the most recent one.
+    /// Updates an entry after a change was reported or a file was only touched, without making it
+    /// the most recent one.
     pub(crate) fn update(&mut self, path: &Path, change: impl FnOnce(&mut KnownFile)) {
         if let Some(known) = self.files.get_mut(path) {
             let before = known.text.as_ref().map_or(0, |text| text.len());

@@ -1,4 +1,4 @@
-//! The line ends of a file, kept when its text is changed.
+//! Preserves the line endings of a file when its text is changed.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ pub(crate) fn has_only_crlf(text: &str) -> bool {
         && newlines.all(|at| at.checked_sub(1).and_then(|at| content.get(at)) == Some(&b'\r'))
 }
 
-/// The text with the line ends of a file that has CR LF, if that is so.
+/// Converts line endings to CR LF if `crlf` is set.
 pub(crate) fn convert_line_ends(text: &str, crlf: bool) -> Cow<'_, str> {
     if crlf && text.contains('\n') {
         Cow::Owned(text.replace("\r\n", "\n").replace('\n', "\r\n"))

@@ -1,8 +1,8 @@
-//! Files as the tools touch them: found, opened, remembered, replaced.
+//! File access of the tools: opens, remembers and replaces files.
 //!
-//! A path is opened exactly as it was judged: by its spelling, with no symbolic link followed
-//! below the working directory. Only regular files are opened, and never in a way that could wait
-//! for the other end of a pipe. A file is replaced whole or not at all.
+//! A path is opened exactly as its permission was checked: no symlink below the working directory
+//! is followed. Only regular files are opened, without ever blocking on a pipe. Files are replaced
+//! atomically.
 
 mod backup;
 mod changed_files;

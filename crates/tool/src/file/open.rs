@@ -1,4 +1,4 @@
-//! From the path a model wrote to an open regular file, or a reason in words.
+//! Opens a path from the model as a regular file, or returns a message with the reason.
 
 use std::fs::{File, Metadata};
 use std::os::fd::OwnedFd;
@@ -12,9 +12,9 @@ use windlass_permission::path_pattern::normalize_path;
 
 use super::file_context::FileContext;
 
-/// Another process renaming directories can make the kernel ask us to look again.
+/// The kernel asks to retry if another process renames directories at the same time.
 const OPEN_ATTEMPTS_MAX: u8 = 8;
-/// How long a call waits for others to give back files, and how often it looks.
+/// How long a call waits for free file descriptors, and how often it checks.
 const DESCRIPTOR_WAIT_MAX: Duration = Duration::from_secs(5);
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
@@ -34,7 +34,7 @@ pub(crate) fn resolve_path(files: &FileContext, raw: &str) -> Result<PathBuf, St
     Ok(normalize_path(&files.cwd, Path::new(raw)))
 }
 
-/// Opens a regular file without following links, waiting, or touching a device.
+/// Opens a regular file without following symlinks, blocking, or touching a device.
 pub(crate) fn open_regular_file(files: &FileContext, path: &Path) -> Result<OpenedFile, String> {
     if is_virtual_path(path) {
         return Err(format!("`{}` is not a file on disk, so it is not read.", path.display()));
@@ -59,8 +59,8 @@ pub(crate) fn open_regular_file(files: &FileContext, path: &Path) -> Result<Open
     Err(format!("`{}` is {what}. Only regular files can be read.", path.display()))
 }
 
-/// Is this a directory or a regular file that can be searched, reached over no link? A directory
-/// comes back held open.
+/// Opens a directory or regular file for searching, without following symlinks. Returns the
+/// descriptor of a directory.
 pub(crate) fn open_search_root(
     files: &FileContext,
     path: &Path,
@@ -80,8 +80,8 @@ pub(crate) fn open_search_root(
     }
 }
 
-/// Opens a regular file below a directory that is held open, following no link. `shown` is its
-/// whole path, for what may go wrong.
+/// Opens a regular file relative to an open directory, without following symlinks. `shown` is its
+/// full path for messages.
 pub(crate) fn open_beneath(
     directory: &OwnedFd,
     below: &Path,
@@ -102,11 +102,11 @@ pub(crate) fn open_beneath(
     }
 }
 
-/// Opening must not block on a pipe or become our controlling terminal.
+/// Do not block on a pipe, and do not acquire a controlling terminal.
 const READ_FLAGS: OFlags =
     OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
 
-/// What went wrong with a path, with the system's own name for it.
+/// The error of a path, with the system's name for it.
 pub(crate) fn explain_errno(path: &Path, errno: Errno) -> String {
     let shown = path.display();
     match errno {
@@ -136,13 +136,13 @@ fn describe_nearest_directory(path: &Path) -> String {
     }
 }
 
-/// Made up by the system, some of them endless, some of them secret.
+/// Virtual files may be endless or secret.
 fn is_virtual_path(path: &Path) -> bool {
     ["/proc", "/sys", "/dev"].iter().any(|place| path.starts_with(place))
 }
 
-/// Opens anything by its spelling alone. Where too many files are open, it waits for a while: calls
-/// beside this one will end and give theirs back.
+/// Opens anything without following symlinks. If too many files are open, waits for a while,
+/// because concurrent calls will close theirs.
 pub(super) fn open_without_links(
     files: &FileContext,
     path: &Path,
@@ -160,7 +160,7 @@ pub(super) fn open_without_links(
 
 fn open_literal_path(files: &FileContext, path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
     let root = files.working_directories().into_iter().find(|root| path.starts_with(root));
-    // The way to a working directory may lead over links: the user chose it.
+    // The path to a working directory may contain symlinks, because the user chose it.
     let (start, rest) = match &root {
         Some(root) => {
             let directory = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -189,7 +189,7 @@ fn open_literal_path(files: &FileContext, path: &Path, flags: OFlags) -> Result<
     Err(Errno::AGAIN)
 }
 
-/// Where the kernel cannot refuse links itself: compare the real path with the spelled one.
+/// For kernels that cannot refuse symlinks: compares the canonical path with the given one.
 fn open_by_canonical_comparison(
     path: &Path,
     root: Option<&Path>,

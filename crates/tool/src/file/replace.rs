@@ -1,8 +1,8 @@
-//! Puts new content in the place of a file: a temporary file beside it, synced, then renamed.
+//! Replaces a file: writes a temporary file beside it, syncs it, and renames it.
 //!
-//! A concurrent reader sees the old content or the new, and a full disk leaves the old. The mode is
-//! kept; the owner and extended attributes too, where permitted. The directory is held open, so that
-//! it cannot be swapped for another between the checks and the rename.
+//! A concurrent reader sees the old or the new content, and a full disk leaves the old one. The
+//! mode is kept; owner and extended attributes too, if permitted. The directory is held open, so
+//! that it cannot be exchanged between the checks and the rename.
 
 use std::ffi::OsStr;
 use std::fs::{File, Metadata};
@@ -23,11 +23,11 @@ use super::open::{explain_errno, open_without_links};
 
 static TEMPORARY_COUNTER: AtomicU64 = AtomicU64::new(0);
 
-/// The longest extended attribute, and the longest list of their names, that the system has.
+/// The system's limits for extended attributes and for the list of their names.
 const ATTRIBUTE_BYTES_MAX: usize = 64 * 1024;
 
-/// Writes the file. `old` is what is being replaced, `None` when nothing may be there yet.
-/// Returns the metadata of the new file.
+/// Writes the file. `old` is what it replaces, `None` if nothing may exist yet. Returns the
+/// metadata of the new file.
 pub(crate) fn replace_file(
     files: &FileContext,
     path: &Path,
@@ -71,7 +71,7 @@ pub(crate) fn replace_file(
     })
 }
 
-/// Through the editor if the session works in one, else here.
+/// Writes through the editor if there is one, else directly.
 fn write_target(
     files: &FileContext,
     path: &Path,
@@ -93,8 +93,8 @@ fn write_target(
     })
 }
 
-/// What must be said of a file with several names: those names are one file no longer. To write into
-/// it would keep them together, and leave half a file behind when we are killed on the way.
+/// A note for files with several hard links: they are separate files now. Writing in place would
+/// preserve them, but leave half a file if we were killed.
 pub(crate) fn render_hard_link_note(old: Option<&Metadata>) -> String {
     match old.map_or(1, MetadataExt::nlink) {
         0 | 1 => String::new(),
@@ -105,7 +105,7 @@ pub(crate) fn render_hard_link_note(old: Option<&Metadata>) -> String {
     }
 }
 
-/// Like [`replace_file`], making the directories on the way to a new file.
+/// Like [`replace_file`], and creates missing directories.
 pub(crate) fn write_file(
     files: &FileContext,
     path: &Path,
@@ -115,7 +115,7 @@ pub(crate) fn write_file(
     if let (None, Some(parent)) = (old, path.parent())
         && !parent.is_dir()
     {
-        // What is there already must not lead elsewhere; what is made now cannot.
+        // Existing directories must not lead elsewhere through a symlink; new ones cannot.
         if let Some(nearest) = parent.ancestors().find(|place| place.exists()) {
             let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
             open_without_links(files, nearest, flags)
@@ -129,7 +129,7 @@ pub(crate) fn write_file(
 
 enum ReplaceError {
     ChangedMeanwhile,
-    /// In whole words.
+    /// A complete message.
     Editor(String),
     Io(io::Error),
 }
@@ -167,7 +167,7 @@ impl ReplaceTarget<'_> {
         written
     }
 
-    /// A rename needs no right to write the file, but changing it should.
+    /// A rename does not need write permission for the file, but changing it should.
     fn check_writable(&self, old: Option<&Metadata>) -> Result<(), ReplaceError> {
         if old.is_some() {
             rustix::fs::accessat(&self.directory, self.name, Access::WRITE_OK, AtFlags::EACCESS)?;
@@ -181,8 +181,8 @@ impl ReplaceTarget<'_> {
         File::from(opened).metadata()
     }
 
-    /// Makes the new name last through a power cut. The content is safe either way, and some file
-    /// systems do not know the request, so a failure is no news.
+    /// Makes the rename durable. The content is safe either way, and some file systems do not
+    /// support this, so errors are ignored.
     fn sync_directory(&self) {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         if let Ok(directory) = rustix::fs::openat(&self.directory, ".", flags, Mode::empty()) {
@@ -197,8 +197,8 @@ impl ReplaceTarget<'_> {
         content: &[u8],
     ) -> Result<Metadata, ReplaceError> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-        // A new file gets what the user's mask allows; a copy stays private until it has
-        // the mode of the original.
+        // A new file gets the mode of the umask; a replacement stays private until it gets the mode
+        // of the original.
         let mode = if old.is_some() { 0o600 } else { 0o666 };
         let opened = rustix::fs::openat(&self.directory, name, flags, Mode::from_raw_mode(mode))?;
         let mut file = File::from(opened);
@@ -208,7 +208,7 @@ impl ReplaceTarget<'_> {
             if (new.uid(), new.gid()) != (old.uid(), old.gid()) {
                 let uid = Uid::from_raw(old.uid());
                 let gid = Gid::from_raw(old.gid());
-                // Only root may give files away; for others the editor becomes the owner.
+                // Only root may change the owner; otherwise the file belongs to this user.
                 let _ = rustix::fs::fchown(&file, Some(uid), Some(gid));
             }
             self.copy_attributes(&file);
@@ -218,7 +218,7 @@ impl ReplaceTarget<'_> {
         Ok(file.metadata()?)
     }
 
-    /// Access lists, labels and notes of users go along, as far as we may.
+    /// Copies access control lists and other attributes, as far as permitted.
     fn copy_attributes(&self, to: &File) {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let Ok(from) = rustix::fs::openat(&self.directory, self.name, flags, Mode::empty()) else {
@@ -236,7 +236,7 @@ impl ReplaceTarget<'_> {
         }
     }
 
-    /// Is what we are about to replace still what we read?
+    /// Is the file to be replaced still the one that was read?
     fn check_unchanged(&self, old: Option<&Metadata>) -> Result<(), ReplaceError> {
         let now = rustix::fs::statat(&self.directory, self.name, AtFlags::SYMLINK_NOFOLLOW);
         match (old, now) {

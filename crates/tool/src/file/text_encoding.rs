@@ -1,9 +1,9 @@
-//! How the text of a file is written down, and the way there and back.
+//! Detects and converts the encoding of text files.
 //!
-//! Text is taken for UTF-8 unless a byte order mark says UTF-16, or it holds more bytes that
-//! cannot be UTF-8 than characters that must be; then the likeliest older encoding is found by
-//! statistics. A wrong guess shows a wrong letter but never harms: what is changed is spliced in
-//! as bytes, and everything else stays as it is.
+//! Text counts as UTF-8 unless a byte order mark says UTF-16, or it contains more bytes that are
+//! invalid in UTF-8 than valid multi-byte characters; then the most likely legacy encoding is
+//! guessed by statistics. A wrong guess shows wrong characters but does no harm: edits splice
+//! bytes, and everything else stays the same.
 
 use std::borrow::Cow;
 
@@ -21,7 +21,7 @@ pub(crate) enum TextEncoding {
 }
 
 impl TextEncoding {
-    /// The encoding of a file that begins like this, or is this.
+    /// Detects the encoding from the beginning or the complete content.
     pub(crate) fn detect(content: &[u8]) -> Self {
         match content {
             [0xFF, 0xFE, ..] => return Self::Utf16Le,
@@ -58,7 +58,7 @@ impl TextEncoding {
         }
     }
 
-    /// The text, with what cannot be read replaced.
+    /// Decodes the text; invalid bytes become replacement characters.
     pub(crate) fn decode(self, bytes: &[u8]) -> Cow<'_, str> {
         match self {
             Self::Utf8 => String::from_utf8_lossy(bytes),
@@ -68,7 +68,7 @@ impl TextEncoding {
         }
     }
 
-    /// The bytes of a text, or the first character that cannot be written.
+    /// Encodes a text, or returns the first character that the encoding lacks.
     pub(crate) fn encode(self, text: &str) -> Result<Cow<'_, [u8]>, char> {
         match self {
             Self::Utf8 => Ok(Cow::Borrowed(text.as_bytes())),
@@ -78,7 +78,7 @@ impl TextEncoding {
         }
     }
 
-    /// The byte order mark in front of a content, if it has one.
+    /// The byte order mark of the content, or an empty slice.
     pub(crate) fn byte_order_mark(self, content: &[u8]) -> &[u8] {
         let length = match self {
             Self::Utf8 if content.starts_with(b"\xEF\xBB\xBF") => 3,
@@ -88,14 +88,14 @@ impl TextEncoding {
         content.get(..length).unwrap_or_default()
     }
 
-    /// Does a character begin at this place? Only what can be mistaken is looked at.
+    /// Does a character start at this offset? Checks only what can be ambiguous.
     pub(crate) fn is_char_start(self, content: &[u8], place: usize) -> bool {
         match self {
             Self::Utf8 => true,
             Self::Utf16Le | Self::Utf16Be => place.is_multiple_of(2),
             Self::Legacy(known) if known.is_single_byte() => true,
             Self::Legacy(known) => {
-                // In every encoding accepted here a line feed is always just that.
+                // In every supported encoding, a line feed byte is always a line feed.
                 let before = content.get(..place).unwrap_or_default();
                 let from = memchr::memrchr(b'\n', before).map_or(0, |at| at + 1);
                 let before = before.get(from..).unwrap_or_default();

@@ -1,7 +1,7 @@
-//! What an image is, how large, and whether its end is there, without looking at its pixels.
+//! Detects the type, size and completeness of an image, without decoding its pixels.
 //!
-//! Told by the first bytes and never by a name or a label. That an image is whole means only that
-//! its parts are all there by their own account; whether they decode is not asked here.
+//! The type is detected from the first bytes and never from a name or label. Complete means that
+//! all declared parts exist; it does not mean that they can be decoded.
 
 use std::fmt;
 use std::io::Cursor;
@@ -14,7 +14,7 @@ pub(super) const JPEG: &str = "image/jpeg";
 pub(super) const GIF: &str = "image/gif";
 pub(super) const WEBP: &str = "image/webp";
 
-/// Nothing that people look at is larger, and much that is larger was made to do harm.
+/// Larger images are hardly ever legitimate, and some are made to exhaust memory.
 const SIDE_MAX: u32 = 16_384;
 pub(super) const DECODED_BYTES_MAX: u64 = 256 * 1024 * 1024;
 const ERROR_CHARS_MAX: usize = 200;
@@ -41,7 +41,7 @@ impl fmt::Display for PixelSize {
     }
 }
 
-/// The media type, if it is an image models take.
+/// The media type, if models accept it.
 pub(crate) fn detect_media_type(start: &[u8]) -> Option<&'static str> {
     match start {
         [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1A, b'\n', ..] => Some(PNG),
@@ -52,7 +52,7 @@ pub(crate) fn detect_media_type(start: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// How large it says it is; the error says what is wrong with its header.
+/// The size in the header; the error is what is wrong with it.
 pub(super) fn read_size(kind: &str, bytes: &[u8]) -> Result<PixelSize, String> {
     let (width, height) = build_decoder(kind, bytes)?.dimensions();
     if width == 0 || height == 0 {
@@ -61,7 +61,7 @@ pub(super) fn read_size(kind: &str, bytes: &[u8]) -> Result<PixelSize, String> {
     Ok(PixelSize { width, height })
 }
 
-/// A decoder that has read the header and is bound to the limits.
+/// A decoder with limits that has read the header.
 pub(super) fn build_decoder<'a>(
     kind: &str,
     bytes: &'a [u8],
@@ -79,7 +79,7 @@ pub(super) fn build_decoder<'a>(
     limits.max_alloc = Some(DECODED_BYTES_MAX);
     reader.limits(limits);
     let decoder = reader.into_decoder().map_err(|error| describe_decode_error(&error))?;
-    // Not every decoder asks the limits itself.
+    // Not every decoder checks the limits itself.
     let (width, height) = decoder.dimensions();
     if width > SIDE_MAX || height > SIDE_MAX {
         return Err(format!("{width}×{height} pixels are too many to look at"));
@@ -87,7 +87,7 @@ pub(super) fn build_decoder<'a>(
     Ok(decoder)
 }
 
-/// What a decoder complains of, in one line of bounded length.
+/// The decoder's error, on one line of limited length.
 pub(super) fn describe_decode_error(error: &image::ImageError) -> String {
     if matches!(error, image::ImageError::Limits(_)) {
         return "it is too large to look at".to_owned();
@@ -106,7 +106,7 @@ pub(super) fn is_complete(kind: &str, bytes: &[u8]) -> bool {
     walked.is_some()
 }
 
-/// Bytes from here on; nothing when they end before.
+/// The bytes from this offset; `None` if there are fewer.
 fn skip_bytes(bytes: &[u8], at: usize) -> Option<&[u8]> {
     bytes.get(at..)
 }
@@ -117,7 +117,7 @@ fn check_png(bytes: &[u8]) -> Option<()> {
         let (length, after) = rest.split_first_chunk::<4>()?;
         let is_last = after.starts_with(b"IEND");
         let length = usize::try_from(u32::from_be_bytes(*length)).ok()?;
-        // The type before and the checksum behind.
+        // Also skips the type before the data and the checksum after it.
         rest = skip_bytes(after, length.checked_add(8)?)?;
         if is_last {
             return Some(());
@@ -125,7 +125,7 @@ fn check_png(bytes: &[u8]) -> Option<()> {
     }
 }
 
-/// Up to the first scan from segment to segment; in a scan the mark of the end is not data.
+/// Walks the segments to the first scan; the end marker cannot occur in scan data.
 fn check_jpeg(bytes: &[u8]) -> Option<()> {
     let mut rest = skip_bytes(bytes, 2)?;
     loop {
@@ -170,7 +170,7 @@ fn skip_sub_blocks(mut rest: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// Chunk by chunk, so that none claims more than there is.
+/// Walks the chunks, so that none claims more bytes than exist.
 fn check_webp(bytes: &[u8]) -> Option<()> {
     let length = bytes.get(4..8)?.first_chunk::<4>()?;
     let length = usize::try_from(u32::from_le_bytes(*length)).ok()?;
@@ -180,7 +180,7 @@ fn check_webp(bytes: &[u8]) -> Option<()> {
         let length = usize::try_from(u32::from_le_bytes(*length)).ok()?;
         let end = length.checked_add(8)?;
         rest.get(..end)?;
-        // Odd chunks are padded, though the last is not always.
+        // Odd chunks are padded, except sometimes the last one.
         rest = rest.get(end + length % 2..).unwrap_or_default();
     }
     Some(())

@@ -1,9 +1,9 @@
-//! Makes one image fit what a provider takes, or says why it cannot be sent.
+//! Makes one image fit the provider's limits, or explains why it cannot be sent.
 //!
-//! An image that fits is left alone: its header is read, its pixels are not. One that does not is
-//! decoded within bounds and made again, smaller. Only the processor is used here: no file is
-//! touched, nothing is remembered, and the caller decides on which thread. Documents are
-//! not looked at, and nothing here knows how many images a request may hold.
+//! An image that fits is left alone: only its header is read. Another one is decoded within limits
+//! and encoded again, smaller. Uses only the processor: touches no file, keeps no state, and the
+//! caller chooses the thread. Ignores documents, and does not know how many images a request may
+//! contain.
 
 mod image_header;
 mod reencode;
@@ -19,15 +19,15 @@ use reencode::{ReencodeTarget, ReencodedImage};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ImageLimits {
-    /// Pixels of the longer edge.
+    /// Limit on the longer side in pixels.
     pub side_max: u32,
-    /// Bytes of the image as it is sent, in base64.
+    /// Limit on the base64 text of the image.
     pub base64_bytes_max: usize,
     pub media_types: &'static [&'static str],
 }
 
 impl Default for ImageLimits {
-    /// What every provider takes, even in a request with many images.
+    /// Accepted by every provider, even in a request with many images.
     fn default() -> Self {
         Self {
             side_max: 2_000,
@@ -39,19 +39,19 @@ impl Default for ImageLimits {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ImageFit {
-    /// It fits, or it is no image.
+    /// It fits, or it is not an image.
     AsIs,
-    /// This one fits, with a note for the model that says what was changed.
+    /// A changed image that fits, with a note for the model about the change.
     Changed(MediaContent, String),
-    /// It cannot be sent; why, with its name.
+    /// It cannot be sent: the reason, with its name.
     Unusable(String),
 }
 
 /// Larger ones are not even decoded from base64.
 const ENCODED_BYTES_MAX: usize = 64 * 1024 * 1024;
 
-/// Makes one image fit. Takes the processor for up to a few seconds, so not for a thread that
-/// others wait on.
+/// Makes one image fit. Takes up to several seconds of processor time, so do not call it on an
+/// async thread.
 #[must_use]
 pub fn fit_image(media: &MediaContent, limits: &ImageLimits) -> ImageFit {
     if !is_image(&media.media_type) {
@@ -71,7 +71,7 @@ pub fn fit_image(media: &MediaContent, limits: &ImageLimits) -> ImageFit {
         Err(why) => ImageFit::Unusable(why),
         Ok(FittedImage { replacement: None, .. }) => ImageFit::AsIs,
         Ok(FittedImage { replacement: Some(change), .. }) => {
-            // Under its true name the very same bytes may do.
+            // With the correct media type the same bytes may be acceptable.
             let data = match change.bytes {
                 Some(bytes) => BASE64_STANDARD.encode(bytes).into(),
                 None => media.data.clone(),
@@ -93,12 +93,12 @@ pub(crate) struct FittedImage {
 #[derive(Debug)]
 pub(crate) struct ImageReplacement {
     pub(crate) media_type: &'static str,
-    /// Nothing when only the type was wrong.
+    /// `None` if only the media type was wrong.
     pub(crate) bytes: Option<Vec<u8>>,
     pub(crate) note: String,
 }
 
-/// Like [`fit_image`], for bytes that are at hand. The error says why it cannot be sent.
+/// Like [`fit_image`] for raw bytes. The error is why it cannot be sent.
 pub(crate) fn fit_image_bytes(
     name: &str,
     label: &str,
@@ -106,8 +106,8 @@ pub(crate) fn fit_image_bytes(
     limits: &ImageLimits,
 ) -> Result<FittedImage, String> {
     let name = display_name(name);
-    // The decoders are not ours. A fault in one of them must cost this image, not the session;
-    // they hold nothing that outlives the call.
+    // Catches panics of third-party decoders, so that they cost only this image and not the
+    // session. No state outlives the call.
     catch_unwind(AssertUnwindSafe(|| fit_bytes_unguarded(name, label, bytes, limits)))
         .unwrap_or_else(|_| Err("the decoder failed on it".to_owned()))
         .map_err(|why| format!("{name}: {why}."))

@@ -1,7 +1,8 @@
-//! Makes an image again, smaller: decode, shrink, encode, until it fits or a counter ends.
+//! Encodes an image again with fewer pixels: decode, shrink, encode, until it fits or the attempts
+//! are used up.
 //!
-//! Drawings stay PNG as long as their bytes allow and photographs stay JPEG; of an animation the
-//! first picture is kept. Colour profiles are dropped; a turned photograph is turned upright.
+//! Drawings stay PNG as long as they fit, and photographs stay JPEG; of an animation the first
+//! frame is kept. Color profiles are dropped; the orientation is applied.
 
 use image::codecs::jpeg::JpegEncoder;
 use image::codecs::png::{CompressionType, FilterType as PngFilter, PngEncoder};
@@ -13,9 +14,9 @@ use super::image_header::{
     self, DECODED_BYTES_MAX, GIF, JPEG, PNG, PixelSize, WEBP, describe_decode_error,
 };
 
-/// A decoder may need several times the memory of the pixels, so their number is bounded too.
+/// A decoder may need several times the memory of the pixels, so their number is limited too.
 const PIXELS_MAX: u64 = 50_000_000;
-/// How good a JPEG is at first, and while only its quality falls.
+/// JPEG qualities, tried in order.
 const QUALITIES: [u8; 3] = [85, 70, 50];
 const HALVINGS_MAX: u32 = 6;
 
@@ -31,7 +32,7 @@ pub(super) struct ReencodeTarget {
 pub(super) struct ReencodedImage {
     pub(super) media_type: &'static str,
     pub(super) bytes: Vec<u8>,
-    /// The size before, upright.
+    /// The original size, with the orientation applied.
     pub(super) original_size: PixelSize,
     pub(super) size: PixelSize,
 }
@@ -87,7 +88,7 @@ fn decode(kind: &str, bytes: &[u8]) -> Result<DecodedImage, String> {
     if pixels > PIXELS_MAX || decoder.total_bytes() > DECODED_BYTES_MAX {
         return Err(format!("{width}×{height} pixels are too many to look at"));
     }
-    // Without it the picture lies on its side, which is better than none.
+    // Without it the image may be rotated, which is better than no image.
     let orientation = match kind {
         JPEG => decoder.orientation().unwrap_or(Orientation::NoTransforms),
         _ => Orientation::NoTransforms,
@@ -116,8 +117,8 @@ fn shrink(picture: DynamicImage, side_max: u32) -> DynamicImage {
         let edge = (u64::from(edge) * u64::from(side) + long / 2) / long;
         u32::try_from(edge).unwrap_or(side).clamp(1, side)
     };
-    // The fine filter needs much memory for a large picture, and sees no more in it than in one
-    // that was coarsely made twice the size wanted.
+    // The fine filter needs much memory for a large image, and the result is the same after a
+    // coarse reduction to twice the wanted size.
     let coarse = side_max.saturating_mul(2);
     let picture = if size.longer_side() > coarse {
         picture.thumbnail_exact(scaled(size.width, coarse), scaled(size.height, coarse))
@@ -129,7 +130,7 @@ fn shrink(picture: DynamicImage, side_max: u32) -> DynamicImage {
     picture.resize_exact(width, height, FilterType::CatmullRom)
 }
 
-/// Eight bits a channel, and only the channels there are.
+/// Eight bits per channel, without adding channels.
 fn to_eight_bit(picture: DynamicImage) -> DynamicImage {
     match picture {
         DynamicImage::ImageLuma8(_) | DynamicImage::ImageRgb8(_) | DynamicImage::ImageRgba8(_) => {
@@ -141,7 +142,7 @@ fn to_eight_bit(picture: DynamicImage) -> DynamicImage {
     }
 }
 
-/// A JPEG has no transparency: what shines through is white.
+/// JPEG has no transparency, so it becomes white.
 fn flatten_on_white(picture: DynamicImage) -> DynamicImage {
     let DynamicImage::ImageRgba8(picture) = picture else {
         return picture;
@@ -159,7 +160,7 @@ fn flatten_on_white(picture: DynamicImage) -> DynamicImage {
     DynamicImage::ImageRgb8(flat)
 }
 
-/// As a JPEG of a quality, or as a PNG; nothing when it does not fit.
+/// Encodes as JPEG with a quality, or as PNG; `None` if it does not fit.
 fn encode(
     picture: &DynamicImage,
     original: PixelSize,

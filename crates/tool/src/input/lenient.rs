@@ -1,10 +1,10 @@
-//! Values that models spell in more than one way, read in all of them.
+//! Deserializers for values that models write in several ways.
 
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _};
 use serde_json::Value;
 
-/// A whole number that may arrive as `10`, `10.0` or `"10"`: some models write all three.
+/// An integer that may be written as `10`, `10.0` or `"10"`.
 pub fn whole_number<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
     let fail = || D::Error::custom("expected a whole number, zero or more");
     match Option::<Value>::deserialize(from)? {
@@ -24,7 +24,7 @@ fn parse_whole_float(float: f64) -> Option<u64> {
     is_whole.then(|| format!("{float:.0}").parse().ok())?
 }
 
-/// Yes or no, which may arrive as `true` or `"true"`. Nothing at all is no.
+/// A boolean that may be written as `true` or `"true"`. A missing one is false.
 pub fn flag<'de, D: Deserializer<'de>>(from: D) -> Result<bool, D::Error> {
     match Option::<Value>::deserialize(from)? {
         None | Some(Value::Null) => Ok(false),

@@ -1,9 +1,9 @@
-//! From a tool's input type to its schema, and from a model's JSON to the input type.
+//! Derives a tool's schema from its input type, and parses a model's JSON.
 //!
-//! The Rust type is the only description of an input: the schema shown to the model is derived
-//! from it and the parser is it, so the two cannot disagree. What is wrong with an input is said
-//! with the field and what was expected there. Unknown fields are tolerated; they are named only
-//! when something else is wrong, because then they are likely the reason.
+//! The Rust type is the only description of an input: the schema for the model is derived from it,
+//! and it is the parser, so the two cannot disagree. Errors name the field and what was expected.
+//! Unknown fields are tolerated; they are mentioned only with another error, because they are then
+//! a likely cause.
 
 mod lenient;
 mod schema;
@@ -15,7 +15,7 @@ use windlass_vocabulary::Json;
 pub use lenient::{flag, whole_number};
 pub use schema::build_spec;
 
-/// What is wrong with one field of an input.
+/// An error in one field of an input.
 #[derive(Debug)]
 pub struct InputError {
     field: &'static str,
@@ -32,7 +32,7 @@ impl InputError {
     }
 }
 
-/// The input, or what is wrong with it, where, and what was expected instead.
+/// Parses the input. The error says what is wrong, where, and what was expected.
 pub fn parse_input<I: DeserializeOwned>(
     tool: &str,
     schema: &Json,
@@ -59,7 +59,7 @@ pub fn parse_input<I: DeserializeOwned>(
     })
 }
 
-/// The cause without the line and column, which point into JSON the model did not lay out.
+/// Removes the line and column, which refer to JSON that the model did not format.
 fn strip_position(error: &serde_json::Error) -> String {
     let text = error.to_string();
     match text.rfind(" at line ") {
@@ -72,7 +72,7 @@ fn parse_missing_field(cause: &str) -> Option<&str> {
     cause.strip_prefix("missing field `")?.strip_suffix('`')
 }
 
-/// The type of a field and what it is for, out of the schema. Places in lists lead to their items.
+/// The type and description of a field in the schema. Indices of lists lead to the item schema.
 fn describe_expected(schema: &Value, path: &str) -> Option<String> {
     let mut here = schema;
     for step in path.split(['.', '[']) {

@@ -1,11 +1,11 @@
-//! The schema of an input, derived from its type and without what a model does not need.
+//! Derives the schema of an input, without what a model does not need.
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::Value;
 use windlass_vocabulary::{Json, ToolName, ToolSpec};
 
-/// A spec whose schema is that of the input type.
+/// A spec with the schema of the input type.
 #[must_use]
 pub fn build_spec<I: JsonSchema>(
     name: &str,
@@ -19,7 +19,7 @@ pub fn build_spec<I: JsonSchema>(
     let mut schema = settings.into_generator().into_root_schema_for::<I>().to_value();
     simplify_schema(&mut schema);
     if let Value::Object(map) = &mut schema {
-        // A root without fields says so by itself; providers want the key all the same.
+        // A type without fields has no `properties`, but providers require the key.
         map.entry("properties").or_insert_with(|| Value::Object(serde_json::Map::new()));
     }
     ToolSpec {
@@ -30,8 +30,8 @@ pub fn build_spec<I: JsonSchema>(
     }
 }
 
-/// Takes out what a model does not need: titles, formats, bounds that only repeat the type,
-/// defaults that only say "not given", nulls that only say "optional".
+/// Removes what a model does not need: titles, formats, bounds implied by the type, defaults that
+/// mean "missing", nulls that mean "optional".
 fn simplify_schema(schema: &mut Value) {
     match schema {
         Value::Object(map) => {
@@ -60,7 +60,7 @@ fn simplify_schema(schema: &mut Value) {
     }
 }
 
-/// A choice of fixed words becomes a plain list of them, which every provider understands.
+/// A choice of constants becomes an `enum`, which every provider understands.
 fn flatten_choice(map: &mut serde_json::Map<String, Value>) {
     let Some(Value::Array(choices)) = map.get("oneOf") else {
         return;

@@ -1,5 +1,5 @@
-//! A command that is tried first: it runs on an overlay of the working directory, and what it changed
-//! is applied when the user agrees. How that is done is not known here.
+//! Interface for commands on trial: run on an overlay of the working directory, and applied when
+//! the user agrees. The driver implements it.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -10,9 +10,10 @@ use super::launch::ProcessLauncher;
 
 pub type CommandTrialFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Begins trials.
+/// Creates trials.
 pub trait CommandTrials: fmt::Debug + Send + Sync {
-    /// Makes one ready. `held_by` holds the command besides; it may write to `scratch_directory`.
+    /// Prepares a trial. `held_by` confines the command in addition; it may write to
+    /// `scratch_directory`.
     fn begin(
         &self,
         held_by: Option<Arc<dyn ProcessLauncher>>,
@@ -20,35 +21,35 @@ pub trait CommandTrials: fmt::Debug + Send + Sync {
     ) -> CommandTrialFuture<'_, Result<Box<dyn CommandTrial>, String>>;
 }
 
-/// One trial. Dropped, it leaves no trace.
+/// One trial. Dropping it discards it.
 pub trait CommandTrial: fmt::Debug + Send {
-    /// Starts the command on it.
+    /// Starts the command on the trial.
     fn launcher(&self) -> Arc<dyn ProcessLauncher>;
 
-    /// The command has ended: shows what it did, asks, and applies it or drops it.
+    /// Called when the command has ended: shows the changes, asks, and applies or discards them.
     fn settle(
         self: Box<Self>,
         ended: TriedCommand,
     ) -> CommandTrialFuture<'static, Result<TrialVerdict, String>>;
 }
 
-/// What a command did on trial.
+/// A command that ran on a trial.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TriedCommand {
     pub call_id: String,
     pub command: String,
-    /// None when a signal ended it.
+    /// `None` if a signal ended it.
     pub exit_code: Option<i32>,
-    /// As the model would read it.
+    /// The output for the model.
     pub output: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TrialVerdict {
-    /// Nothing that lasts was changed, so nothing was asked.
+    /// No files were changed, so nothing was asked.
     NothingChanged,
-    /// Applied; in words for the model, what and what not.
+    /// Applied; the message for the model lists what was and was not.
     Applied(String),
-    /// The user does not want it; their words, if any.
+    /// The user refused, possibly with a message.
     Refused(String),
 }

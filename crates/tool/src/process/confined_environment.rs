@@ -1,14 +1,14 @@
-//! The environment of a command that its grant holds to something.
+//! The environment of a confined command.
 //!
-//! It has a directory for temporary files of its own, no tokens, and a git that runs nothing that the
-//! repository names and leaves the index as it is.
+//! It has a temporary directory of its own, no tokens, and a git that neither runs programs named
+//! by the repository nor writes the index.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 use windlass_git::build_safe_variables;
 
-/// The environment of a held command, made from the one it would have otherwise.
+/// Changes an environment for a confined command.
 pub(super) fn confine_environment(
     environment: &mut Vec<(OsString, OsString)>,
     temporary_directory: &Path,
@@ -21,7 +21,7 @@ pub(super) fn confine_environment(
     neutralize_git(environment, build_safe_variables(&[]));
 }
 
-/// Has git run nothing by itself, with these settings.
+/// Keeps git from running other programs, with these settings.
 pub(super) fn neutralize_git(
     environment: &mut Vec<(OsString, OsString)>,
     settings: Vec<(OsString, OsString)>,
@@ -31,8 +31,8 @@ pub(super) fn neutralize_git(
     environment.extend(settings);
 }
 
-/// Does a held command see another value than the session has, or none? Then what it ends with says
-/// nothing about the session.
+/// Does a confined command get another value than the session, or none? Then its final value must
+/// not be carried over.
 pub(crate) fn is_changed_by_confinement(name: &OsStr) -> bool {
     let Some(name) = name.to_str() else {
         return false;
@@ -40,15 +40,15 @@ pub(crate) fn is_changed_by_confinement(name: &OsStr) -> bool {
     TEMPORARY_DIRECTORY_VARIABLES.contains(&name) || is_git_variable(name) || may_hold_token(name)
 }
 
-/// Does a variable say which repository git works on, or with which settings?
+/// Does this variable select git's repository or its settings?
 fn is_git_variable(name: &str) -> bool {
     GIT_VARIABLES.iter().any(|(git, _)| *git == name)
         || GIT_PLACES.contains(&name)
         || name.starts_with("GIT_CONFIG")
 }
 
-/// Does a variable hold a token, by its name? Tokens of other tools are not for commands that the
-/// kernel holds: with them a command could act elsewhere as the user.
+/// Does the name of this variable suggest a token? Confined commands do not get tokens of other
+/// tools, with which they could act elsewhere as the user.
 #[must_use]
 pub fn may_hold_token(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
@@ -75,7 +75,7 @@ const TOKEN_NAMES: &[&str] = &[
     "CONNECTION_STRING",
     "COOKIE",
     "WEBHOOK",
-    // Addresses of stores are written with the password in them.
+    // Connection strings often contain the password.
     "DATABASE_URL",
     "DATABASE_URI",
     "DB_URL",
@@ -95,15 +95,16 @@ const TOKEN_ENDINGS: &[&str] =
     &["_PAT", "_DSN", "_AUTH", "_KEY", "_PWD", "_PASS", "_JWT", "_CREDS"];
 
 const GIT_VARIABLES: &[(&str, &str)] = &[
-    // Without it `git status` would want to write the index.
+    // Otherwise `git status` would try to write the index.
     ("GIT_OPTIONAL_LOCKS", "0"),
     ("GIT_NO_LAZY_FETCH", "1"),
     ("GIT_ASKPASS", "false"),
-    // No transport has this name.
+    // No transport has this name, so all are forbidden.
     ("GIT_ALLOW_PROTOCOL", "none"),
 ];
 
-/// Would send git to another repository than the one whose settings were looked at, or name a program.
+/// Would point git to another repository than the one whose settings were checked, or name a
+/// program.
 const GIT_PLACES: &[&str] = &[
     "GIT_DIR",
     "GIT_COMMON_DIR",

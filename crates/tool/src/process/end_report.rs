@@ -1,4 +1,4 @@
-//! Why a process did not start or how it ended, in words for the model.
+//! Messages for the model about a process that did not start or failed.
 
 use std::io;
 use std::os::unix::process::ExitStatusExt;
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::supervisor::ProcessEndCause;
 
-/// Why a shell that was wanted is not there.
+/// Why the shell could not be started.
 pub(crate) fn explain_spawn_failure(error: &io::Error, shell: &Path) -> String {
     let advice = match error.raw_os_error().map(rustix::io::Errno::from_raw_os_error) {
         Some(rustix::io::Errno::TOOBIG) => {

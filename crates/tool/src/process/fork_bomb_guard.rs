@@ -1,10 +1,10 @@
-//! Watches for a tree of processes that multiplies without end.
+//! Detects process trees that multiply without end.
 
 use super::process_table;
 use super::process_tree::ProcessTree;
 
-/// Looks whether a tree multiplies without end. The number of all processes is cheap to know; the
-/// tree is counted only when that has grown by more than it may have.
+/// The total number of processes is cheap to read; the tree is counted only when that number has
+/// grown by more than the tree may have.
 pub(super) struct ForkBombGuard {
     pub(super) processes_before: Option<usize>,
     processes_max: usize,

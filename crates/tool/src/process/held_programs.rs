@@ -1,8 +1,8 @@
-//! Programs of a line that are held one by one, because a rule lets another part of the line run freely.
+//! Confines single programs of a command line, when a rule lets another part of it run freely.
 //!
-//! One shell runs all parts, and the kernel holds processes. So the words of our entry are put before each
-//! program that no rule names: it gives up its rights and becomes the program. Variables, directory,
-//! pipes and redirects stay the shell's.
+//! One shell runs all parts, and the kernel can only confine processes. So each program that no
+//! rule permits gets our entry program as a prefix, which drops its rights and executes the
+//! program. Variables, directory, pipes and redirections remain the shell's.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -16,18 +16,18 @@ use super::process_confinement::{PrivateDirectory, find_hidden_files, may_start_
 use crate::shell_state::CommandSide;
 use crate::tool_session_context::ToolSessionContext;
 
-/// A line with the words in it, and where what they need lies.
+/// A command line with the prefixes, and the directory of their plan.
 #[derive(Debug)]
 pub(crate) struct HeldProgramsLine {
     pub(crate) text: String,
     pub(crate) directory: Arc<PrivateDirectory>,
 }
 
-/// The line in which the programs that begin at these places are held. `None` where the line is held as
-/// a whole, or nothing can hold it: then it was judged with that in mind.
+/// The command line with the programs at these offsets confined. `None` if the whole line is
+/// confined, or nothing can confine it: the permission check has taken that into account.
 ///
 /// # Errors
-/// They cannot be held, in words for the model.
+/// They cannot be confined, as a message for the model.
 pub(crate) async fn hold_programs(
     command: &str,
     starts: &[usize],
@@ -39,7 +39,9 @@ pub(crate) async fn hold_programs(
     let Some(cell) = processes.cell.as_ref().filter(|_| is_free && !starts.is_empty()) else {
         return Ok(None);
     };
-    let broken = |error: std::io::Error| format!("Programs of the line cannot be held: {error}.");
+    let broken = |error: std::io::Error| {
+        format!("The programs of this command line cannot be confined: {error}.")
+    };
     let directory = PrivateDirectory::create(processes).map_err(broken)?;
     let temporary = directory.path().join("tmp");
     std::fs::create_dir(&temporary).map_err(broken)?;
@@ -50,7 +52,8 @@ pub(crate) async fn hold_programs(
         let held_git = Arc::clone(&processes.held_git);
         let standing = standing.to_owned();
         let found = tokio::task::spawn_blocking(move || held_git.neutralize(&standing)).await;
-        let found = found.map_err(|_| "What git would run here is not known.".to_owned())?;
+        let found =
+            found.map_err(|_| "It is unknown which programs git would run here.".to_owned())?;
         if let Some(why) = found.obstacle {
             return Err(format!(
                 "{why} Git does not run so without the user's yes. {}",
@@ -62,8 +65,8 @@ pub(crate) async fn hold_programs(
     let set: Vec<_> = after.iter().filter(|pair| !before.contains(pair)).cloned().collect();
     let is_gone = |name: &OsString| !after.iter().any(|(own, _)| own == name);
     let unset: Vec<_> = before.into_iter().map(|(name, _)| name).filter(is_gone).collect();
-    // In a project too large to look through, only what may meet such a file depends on it: the words of
-    // the others were judged.
+    // If the project has too many files to scan, only programs that may open a hidden file fail;
+    // the arguments of the others were checked.
     let hidden = match find_hidden_files(context) {
         Err(_) if !may_walk_directories(command) => Vec::new(),
         found => found?,
@@ -75,14 +78,15 @@ pub(crate) async fn hold_programs(
         set: &set,
         unset: &unset,
     })?;
-    let prefix = quote_words(&words)
-        .ok_or("Programs of the line cannot be held: our own path cannot be written in a line.")?;
+    let prefix = quote_words(&words).ok_or(
+        "The programs of this command line cannot be confined: our own path cannot be quoted.",
+    )?;
     let text = insert_before(command, starts, &prefix)
-        .ok_or("Programs of the line cannot be held: they are not where they were judged to be.")?;
+        .ok_or("The programs of this command line cannot be confined: the line has changed.")?;
     Ok(Some(HeldProgramsLine { text, directory: Arc::new(directory) }))
 }
 
-/// Words as the shell reads them anywhere in a line. `None` where quotes would not keep them whole.
+/// Quotes words for the shell. `None` if they cannot be quoted safely everywhere.
 fn quote_words(words: &[OsString]) -> Option<String> {
     let mut text = String::new();
     for word in words {

@@ -1,8 +1,8 @@
-//! From a program and its arguments to a child process: the one place where processes are made.
+//! Starts child processes. No other code does.
 //!
-//! A child has no input and no terminal, a session and a group of its own, and an environment that
-//! is given whole. Where a launcher is set, it says how the program is really started; what it
-//! cannot start does not run.
+//! A child has no input and no terminal, a process session and group of its own, and an explicit
+//! environment. A launcher, if there is one, decides how the program is started; what it cannot
+//! start does not run.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -27,16 +27,16 @@ pub struct LaunchRequest<'a> {
     pub program: &'a Path,
     pub arguments: &'a [OsString],
     pub directory: &'a Path,
-    /// Complete: nothing of ours is inherited.
+    /// The complete environment: nothing is inherited.
     pub environment: &'a [(OsString, OsString)],
-    /// Where the shell leaves word of its directory and its variables; has to be writable.
+    /// The directory where the shell writes its state; must be writable.
     pub scratch_directory: &'a Path,
     pub is_long_lived: bool,
-    /// The call asks to run without confinement, and was granted that.
+    /// The call requested to run without confinement, and that was granted.
     pub is_unconfined: bool,
-    /// The user lets commands like this one run without confinement.
+    /// The user's settings let this command run without confinement.
     pub is_excluded: bool,
-    /// What the grant holds it to, whether or not the session has a sandbox.
+    /// The confinement that the grant requires, even without a sandbox.
     pub confinement: Confinement,
     /// Files inside the working directories that it must not see.
     pub hidden: &'a [PathBuf],
@@ -52,62 +52,64 @@ impl LaunchRequest<'_> {
     }
 }
 
-/// What programs that are held one by one may see and write.
+/// What confined programs of a command line may see and write.
 #[derive(Clone, Copy, Debug)]
 pub struct HeldProgramsRequest<'a> {
-    /// Theirs and ours alone; exists.
+    /// A directory of their own; exists.
     pub directory: &'a Path,
-    /// The one place that they may write to; exists, below that directory.
+    /// The only directory they may write to; exists inside of `directory`.
     pub temporary_directory: &'a Path,
     /// Files inside the working directories that they must not see.
     pub hidden: &'a [PathBuf],
-    /// Variables that they have instead of the shell's, and those that they do not have.
+    /// Variables that differ from the shell's, and those to remove.
     pub set: &'a [(OsString, OsString)],
     pub unset: &'a [OsString],
 }
 
-/// Says how processes are really started: behind which program, held by what.
+/// Decides how processes are started: with which wrapper and confinement.
 pub trait ProcessLauncher: fmt::Debug + Send + Sync {
-    /// Makes everything ready.
+    /// Prepares a start.
     ///
     /// # Errors
-    /// Why it cannot be started the way it must be, in words for the model. Then it is not.
+    /// Why the process cannot be started as required, as a message for the model. It must not be
+    /// started then.
     fn prepare(&self, launch: &LaunchRequest<'_>) -> Result<Box<dyn PreparedLaunch>, String>;
 
-    /// Words to stand before each program of a line that is held by itself, while the line is not.
+    /// The prefix for programs of a command line that are confined one by one.
     ///
     /// # Errors
-    /// Why programs cannot be held so, in words for the model. Then the line does not run.
+    /// Why programs cannot be confined, as a message for the model. The command line must not run
+    /// then.
     fn hold_programs(&self, _programs: &HeldProgramsRequest<'_>) -> Result<Vec<OsString>, String> {
-        Err("programs of a line cannot be held one by one here".to_owned())
+        Err("programs of a command line cannot be confined one by one here".to_owned())
     }
 
-    /// A tool of ours has made this file, which it may: commands that still run are not blamed for it.
+    /// Reports that a tool of ours created this file, so that it is not attributed to running
+    /// commands.
     fn accept_file(&self, _path: &Path) {}
 
-    /// The same for a session that works in these directories instead; `None` where that cannot be.
+    /// A launcher for these directories; `None` if that is not possible.
     fn for_directories(&self, _directories: &[PathBuf]) -> Option<Arc<dyn ProcessLauncher>> {
         None
     }
 }
 
-/// A process that is ready to be started. Dropped before it has ended, it ends what it holds.
+/// A prepared process. Dropping it early ends its confinement.
 pub trait PreparedLaunch: fmt::Debug + Send {
-    /// Starts it: gives `start` the command, once. The command gets its standard streams and its
-    /// process group there, and is killed with its group.
+    /// Passes the command to `start`, once, which spawns it with its standard streams and process
+    /// group. The whole group is killed at the end.
     ///
     /// # Errors
-    /// What `start` says, or why it was not asked.
+    /// The error of `start`, or why it was not called.
     fn spawn(&mut self, start: &mut SpawnCommandFn<'_>) -> io::Result<Child>;
 
-    /// The call no longer waits for it, and it goes on beside other work. Says whether what holds it can
-    /// hold it then, too.
+    /// The call moves to the background. Returns whether the process can still be confined there.
     fn continue_in_background(&mut self) -> bool {
         true
     }
 
-    /// Nothing of it runs any more. Returns what the model must know besides the result: what was
-    /// taken back, or that it failed because of what holds it. May block for a moment.
+    /// Called when no process is left. Returns messages for the model: what was reverted, or that
+    /// the confinement caused the failure. May block for a moment.
     fn finish(self: Box<Self>, end: &LaunchExit) -> Vec<String>;
 }
 
@@ -115,19 +117,19 @@ pub type SpawnCommandFn<'a> = dyn FnMut(std::process::Command) -> io::Result<Chi
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LaunchExit {
-    /// Its exit code; `None` when a signal ended it.
+    /// The exit code; `None` if a signal ended it.
     pub code: Option<i32>,
-    /// What it wrote to standard error, its ends if it was long.
+    /// The beginning and end of its standard error.
     pub stderr: String,
 }
 
-/// A program with arguments, and how closely it has to be watched.
+/// A program with arguments, and how closely it must be supervised.
 #[derive(Clone, Debug)]
 pub(crate) struct ProgramSpec {
     pub(crate) path: PathBuf,
     pub(crate) arguments: Vec<OsString>,
     pub(crate) directory: PathBuf,
-    /// Known to start nothing that could outlive it.
+    /// Known not to start processes that outlive it.
     pub(crate) is_leaf_program: bool,
     pub(crate) is_long_lived: bool,
     pub(crate) is_unconfined: bool,
@@ -135,7 +137,7 @@ pub(crate) struct ProgramSpec {
     pub(crate) confinement: ProcessConfinement,
 }
 
-/// Carries the names of the calls a process belongs to, the outermost first.
+/// Environment variable with the ids of the calls a process belongs to, outermost first.
 const CALL_MARK_VARIABLE: &str = "WINDLASS_CALL";
 static CALL_COUNTER: AtomicU64 = AtomicU64::new(0);
 
@@ -145,12 +147,12 @@ pub(crate) struct SpawnedProcess {
     pub(super) tree: ProcessTree,
     pub(super) is_leaf_program: bool,
     pub(super) prepared: Option<Box<dyn PreparedLaunch>>,
-    /// Kept as long as it runs.
+    /// Kept as long as the process runs.
     pub(super) private_directory: Option<Arc<PrivateDirectory>>,
 }
 
 impl SpawnedProcess {
-    /// Enough to know it again from another process of ours.
+    /// Identifies the process, even for another process of ours.
     pub(crate) fn identity(&self) -> String {
         self.tree.identity()
     }
@@ -161,8 +163,8 @@ pub(super) fn our_start_time() -> Option<u64> {
     *OUR_START_TIME.get_or_init(|| process_start_time(std::process::id()))
 }
 
-/// How the names of all our calls begin. The moment we began makes it ours alone, however often our
-/// number is used again.
+/// The prefix of all our call ids. It contains our start time, so that it stays unique when our
+/// process id is reused.
 pub(super) fn our_call_mark() -> String {
     format!("{}-{}.", std::process::id(), our_start_time().unwrap_or_default())
 }
@@ -171,8 +173,8 @@ pub(super) fn process_start_time(id: u32) -> Option<u64> {
     process_table::read_process(i32::try_from(id).ok()?).map(|entry| entry.start_time)
 }
 
-/// Ends a process that another process of ours started, with all its descendants. Says whether it
-/// was there.
+/// Ends a process that another process of ours started, with all its descendants. Returns whether
+/// it existed.
 pub(crate) fn end_process_tree(identity: &str) -> bool {
     match ProcessTree::from_identity(identity) {
         Some(tree) => {
@@ -226,11 +228,12 @@ pub(super) fn spawn_in_environment(
     };
     let session = processes.setsid_program.as_ref().filter(|_| needs_session(program));
     let mut arguments = program.arguments.clone();
-    // A session of its own keeps a process away from our terminal and its descendants together.
+    // A process session of its own detaches a process from our terminal and keeps its descendants
+    // together.
     if session.is_some() {
         arguments.insert(0, program.path.clone().into_os_string());
     }
-    // Behind a launcher it may lead a group, and has to stay as long as what it starts.
+    // The launcher's process may lead a group, and must live as long as what it starts.
     let is_behind = processes.launcher.is_some() || kind == Confinement::WriteInsideRoots;
     if session.is_some() && launcher.is_some() && is_behind {
         arguments.insert(0, "--wait".into());
@@ -258,7 +261,7 @@ pub(super) fn spawn_in_environment(
                 prepared.spawn(&mut |command| start_command(command, leads_group, input()))?;
             (child, Some(prepared))
         }
-        // The leader of a group cannot begin a session: it would start a second process for that.
+        // A group leader cannot call `setsid` without another fork.
         None => (start_command(launch.build_command(), session.is_none(), input())?, None),
     };
     match ProcessTree::from_child(&child, name, program.is_leaf_program) {
@@ -288,8 +291,8 @@ fn start_command(
         .spawn()
 }
 
-/// A program that starts nothing needs no session where there is no terminal to protect; starting
-/// it without is quicker.
+/// A program without children needs no process session if there is no terminal to protect; starting
+/// it without one is faster.
 fn needs_session(program: &ProgramSpec) -> bool {
     !program.is_leaf_program || std::fs::File::open("/dev/tty").is_ok()
 }

@@ -1,8 +1,7 @@
-//! A process that stays beside a session and is spoken to over its standard streams.
+//! A process that runs beside a session and is used through its standard streams.
 //!
-//! Started through the same door as every other process, so whatever confines those confines this
-//! one. What it says, and what that means, is the caller's affair; here it is only ended as one with
-//! everything it started.
+//! Started like every other process, so it gets the same confinement. The caller interprets its
+//! output; this module only ends it, with everything it started.
 
 use std::ffi::OsString;
 use std::io;
@@ -33,18 +32,18 @@ pub struct ProcessStreams {
     pub stderr: ChildStderr,
 }
 
-/// A process that stays. Dropped, it is killed with everything it started.
+/// Dropping it kills the process and everything it started.
 #[derive(Debug)]
 pub struct LongLivedProcess {
     process: SpawnedProcess,
 }
 
 impl LongLivedProcess {
-    /// Starts it.
+    /// Starts the process.
     ///
     /// # Errors
     ///
-    /// When it cannot be started, or cannot be held as it must be.
+    /// It cannot be started, or cannot be confined as required.
     pub fn start(program: LongLivedProgram, processes: &ProcessContext) -> io::Result<Self> {
         let LongLivedProgram { path, arguments, directory, environment } = program;
         let program = ProgramSpec {
@@ -61,7 +60,7 @@ impl LongLivedProcess {
         Ok(Self { process })
     }
 
-    /// Its standard streams, once.
+    /// Its standard streams; only once.
     pub fn take_streams(&mut self) -> Option<ProcessStreams> {
         let child = &mut self.process.child;
         Some(ProcessStreams {
@@ -71,13 +70,13 @@ impl LongLivedProcess {
         })
     }
 
-    /// Waits for its exit: the code, or `None` when a signal ended it.
+    /// Waits for the exit: the code, or `None` if a signal ended it.
     pub async fn wait_for_exit(&mut self) -> Option<i32> {
         self.process.child.wait().await.ok().and_then(|status| status.code())
     }
 
-    /// Ends it: waits for it to go by itself, asks it, kills it. Its input has to be closed before.
-    /// Takes at most three times `grace`.
+    /// Ends the process: waits for it to exit, asks it to, kills it. Its input must be closed
+    /// before. Takes at most three times `grace`.
     pub async fn shut_down(mut self, grace: Duration) {
         let mut code = timeout(grace, self.wait_for_exit()).await;
         if code.is_err() {
@@ -92,7 +91,7 @@ impl LongLivedProcess {
         self.process.tree.wait_until_gone().await;
         if let Some(prepared) = self.process.prepared.take() {
             let end = LaunchExit { code: code.ok().flatten(), stderr: String::new() };
-            // It may have to wait for a moment, which must not hold up the thread.
+            // This may block for a moment.
             let _ = tokio::task::spawn_blocking(move || prepared.finish(&end)).await;
         }
     }

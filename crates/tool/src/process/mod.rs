@@ -1,9 +1,9 @@
-//! Child processes: started in one place, watched to their end, ended as one.
+//! Child processes: starts, supervises and ends them.
 //!
-//! `launch` is the only place where a process is made, so that confinement has one place to apply;
-//! `spawn_retry` waits there for room, `running_note` records on disk what runs. `process_tree` finds
-//! everything a process started. `supervisor` drains pipes and keeps deadlines. What is run, and
-//! whether it may run, is decided elsewhere.
+//! `launch` is the only place that starts processes, so that confinement cannot be missed;
+//! `spawn_retry` waits there for system resources, `running_note` records on disk what runs.
+//! `process_tree` finds everything a process started. `supervisor` reads pipes and enforces
+//! deadlines. Callers decide what may run.
 
 mod command_trial;
 mod confined_environment;
@@ -22,7 +22,7 @@ mod running_note;
 mod spawn_retry;
 mod supervisor;
 
-/// What a model can do about a command that was held.
+/// Tells the model what it can do about a confined command that failed.
 pub const ASK_TO_RUN_UNCONFINED: &str =
     "With dangerouslyDisableSandbox the user is asked to let it run outside.";
 

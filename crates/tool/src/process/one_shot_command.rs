@@ -1,8 +1,8 @@
-//! A program that is told something and says something: input in, output out, one deadline.
+//! Runs a program with input and a deadline, and returns its output.
 //!
-//! For programs that answer the engine. No launcher stands before the user's own. Output is
-//! kept up to a cap and drained beyond it, so a program that writes too much still comes to its end.
-//! What is said, and what it means, is not known here.
+//! For programs that answer the engine. The user's own ones run without a launcher. Output is kept
+//! up to a limit and drained beyond it, so that a program that writes too much can still exit. The
+//! caller interprets the output.
 
 use std::ffi::OsString;
 use std::io;
@@ -35,26 +35,26 @@ pub struct OneShotCommand {
     pub directory: PathBuf,
     pub environment: Vec<(OsString, OsString)>,
     pub input: Vec<u8>,
-    /// How long it may take; then its whole tree is ended.
+    /// The deadline, after which the whole process tree is ended.
     pub timeout: Duration,
     pub output_bytes_max: usize,
-    /// Ends it early, with its whole tree.
+    /// Ends the whole process tree early.
     pub cancel: CancellationToken,
-    /// Holds it, where it is not the user's own program.
+    /// Confines it, unless it is the user's own program.
     pub held_by: Option<OneShotLauncher>,
 }
 
 #[derive(Clone, Debug)]
 pub struct OneShotLauncher {
     pub launcher: Arc<dyn ProcessLauncher>,
-    /// What it lets the program write besides.
+    /// A directory that the launcher lets the program write to.
     pub scratch_directory: PathBuf,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OneShotResult {
     pub cause: OneShotEndCause,
-    /// Its exit code; `None` when a signal ended it.
+    /// The exit code; `None` if a signal ended it.
     pub code: Option<i32>,
     pub signal: Option<i32>,
     pub stdout: CapturedStream,
@@ -87,18 +87,18 @@ impl CapturedStream {
 }
 
 impl OneShotCommand {
-    /// Runs it. Dropping the future ends the whole tree at once.
+    /// Runs the program. Dropping the future ends the whole tree at once.
     ///
     /// # Errors
-    /// When it cannot be started.
+    /// It cannot be started.
     pub async fn run(self) -> io::Result<OneShotResult> {
         self.run_inner(None).await
     }
 
-    /// The same; the first line of standard output is told as soon as it is there.
+    /// The same, and sends the first line of standard output as soon as it is complete.
     ///
     /// # Errors
-    /// When it cannot be started.
+    /// It cannot be started.
     pub async fn run_reporting_first_line(
         self,
         first: oneshot::Sender<String>,
@@ -117,7 +117,7 @@ impl OneShotCommand {
             is_excluded: false,
             confinement: ProcessConfinement::default(),
         };
-        // Without a launcher, whatever the session has: it is the user's own program.
+        // Without a launcher, even if the session has one: it is the user's own program.
         let processes = match self.held_by {
             Some(OneShotLauncher { launcher, scratch_directory }) => {
                 let mut processes = ProcessContext::without_launcher(scratch_directory);
@@ -164,7 +164,7 @@ impl OneShotCommand {
     }
 }
 
-/// Many programs do not read what they are told; that is no mistake.
+/// Many programs do not read their input; that is not an error.
 async fn write_stdin(stdin: Option<ChildStdin>, input: Vec<u8>) {
     if let Some(mut stdin) = stdin {
         let _ = stdin.write_all(&input).await;

@@ -1,8 +1,8 @@
-//! What the grant of a call holds its processes to, made ready before the first one starts.
+//! Prepares the confinement that a grant requires, before the first process of a call starts.
 //!
-//! A held command may write to one directory that is its own: for temporary files, and for the
-//! shell's word of where it ended. Files that deny rules hide are looked up on disk, because the
-//! kernel knows paths and not patterns. Git is told to run nothing that the repository names.
+//! A confined command may write to one directory of its own: for temporary files, and for the state
+//! of the shell. Files that deny rules hide are looked up on disk, because the kernel matches paths
+//! and not patterns. Git is configured not to run programs that the repository names.
 
 use std::ffi::OsString;
 use std::os::unix::fs::DirBuilderExt as _;
@@ -15,7 +15,8 @@ use windlass_permission::shell_command::is_read_only_line;
 use super::process_context::ProcessContext;
 use crate::tool_session_context::ToolSessionContext;
 
-/// Entries looked at for files that deny rules hide; with more, nothing is known, so nothing runs.
+/// Limit on the entries scanned for hidden files; beyond it nothing may run, because hidden files
+/// could be missed.
 const ENTRIES_MAX: usize = 50_000;
 
 #[derive(Clone, Debug, Default)]
@@ -24,9 +25,9 @@ pub(crate) struct ProcessConfinement {
     pub(crate) private_directory: Option<Arc<PrivateDirectory>>,
     /// Files inside the working directories that deny rules hide.
     pub(crate) hidden: Vec<PathBuf>,
-    /// For a command that may start git, what the environment says about it.
+    /// The git variables, for a command that may start git.
     pub(super) git_variables: Option<Vec<(OsString, OsString)>>,
-    /// Where programs of the line are held one by one: what they were told lies here.
+    /// The directory with the plan of confined programs.
     pub(super) held_programs: Option<Arc<PrivateDirectory>>,
 }
 
@@ -35,10 +36,11 @@ pub(crate) struct ProcessConfinement {
 pub(crate) struct PrivateDirectory(PathBuf);
 
 impl ProcessConfinement {
-    /// Where nothing can hold a command, nothing is prepared: it was judged with that in mind.
+    /// Prepares nothing if this machine cannot confine commands: the permission check has taken
+    /// that into account.
     ///
     /// # Errors
-    /// It cannot be held as it must be, in words for the model.
+    /// It cannot be confined as required, as a message for the model.
     pub(crate) fn prepare(kind: Confinement, context: &ToolSessionContext) -> Result<Self, String> {
         let is_held = context.processes.launcher.is_some() || context.processes.cell.is_some();
         if kind == Confinement::Unconfined || !is_held {
@@ -51,12 +53,12 @@ impl ProcessConfinement {
         Ok(Self { kind, private_directory, hidden, ..Self::default() })
     }
 
-    /// Keeps git in this command from running what the repository names, if it may start git. A command
-    /// that runs by the user's yes or by a rule is the user's affair, but reading is no yes to that
-    /// either.
+    /// Keeps git in this command from running programs that the repository names, if it may start
+    /// git. This also applies to commands that the user or a rule permitted: permitting a git
+    /// command that reads does not permit such programs.
     ///
     /// # Errors
-    /// Git would run such a program all the same, in words for the model.
+    /// Git would run such a program anyway, as a message for the model.
     pub(crate) async fn neutralize_git(
         mut self,
         command: &str,
@@ -70,7 +72,8 @@ impl ProcessConfinement {
         let held_git = Arc::clone(&context.processes.held_git);
         let directory = directory.to_owned();
         let found = tokio::task::spawn_blocking(move || held_git.neutralize(&directory)).await;
-        let found = found.map_err(|_| "What git would run here is not known.".to_owned())?;
+        let found =
+            found.map_err(|_| "It is unknown which programs git would run here.".to_owned())?;
         if let Some(why) = found.obstacle.filter(|_| is_judged) {
             let advice = match context.processes.cell {
                 Some(_) => super::ASK_TO_RUN_UNCONFINED,
@@ -84,14 +87,14 @@ impl ProcessConfinement {
 }
 
 impl ProcessConfinement {
-    /// The line runs with these programs held.
+    /// Adds the directory of confined programs.
     pub(crate) fn with_held_programs(self, directory: Arc<PrivateDirectory>) -> Self {
         Self { held_programs: Some(directory), ..self }
     }
 }
 
-/// Is a word of the line git, or may one become it? Programs that run unasked start it only by that
-/// name.
+/// May a word of the command line be git, or become it? Programs that run without a question start
+/// it only by that name.
 pub(super) fn may_start_git(command: &str) -> bool {
     let plain = command.replace(['"', '\''], "");
     let mut words = plain.split(|c: char| c.is_whitespace() || ";|&()<>".contains(c));
@@ -114,7 +117,7 @@ impl PrivateDirectory {
 
 impl Drop for PrivateDirectory {
     fn drop(&mut self) {
-        // What cannot be removed goes with the session's directory.
+        // If this fails, the session's directory is removed later.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
@@ -122,7 +125,7 @@ impl Drop for PrivateDirectory {
 /// Files and directories inside the working directories that deny rules hide.
 ///
 /// # Errors
-/// There is too much to look through, in words for the model.
+/// There are too many files to scan, as a message for the model.
 pub(crate) fn find_hidden_files(context: &ToolSessionContext) -> Result<Vec<PathBuf>, String> {
     if context.hidden_paths.is_empty() {
         return Ok(Vec::new());
@@ -139,7 +142,7 @@ pub(crate) fn find_hidden_files(context: &ToolSessionContext) -> Result<Vec<Path
             if seen > ENTRIES_MAX {
                 return Err(format!(
                     "A deny rule hides files, and the working directories hold more than \
-                     {ENTRIES_MAX} files to look through, so the command cannot be held. {}",
+                     {ENTRIES_MAX} files to look through, so the command cannot be confined. {}",
                     super::ASK_TO_RUN_UNCONFINED
                 ));
             }

@@ -1,4 +1,4 @@
-//! What every process of a session is started with.
+//! What all processes of a session are started with.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -13,45 +13,45 @@ use super::running_note::{self, RunningNote};
 use crate::environment::build_child_environment;
 
 /// Environment, confinement and spill directory of a session's processes. Configured before the
-/// session starts, fixed afterwards.
+/// session starts, and fixed afterwards.
 #[derive(Debug)]
 pub struct ProcessContext {
-    /// Holds outputs too long to show. Made when first needed.
+    /// The directory for long outputs. Created when first needed.
     pub spill_directory: PathBuf,
-    /// The environment of child processes, complete.
+    /// The complete environment of child processes.
     pub environment: Vec<(OsString, OsString)>,
-    /// Starts processes confined; without one they start as they are.
+    /// Confines processes; without it they run unconfined.
     pub launcher: Option<Arc<dyn ProcessLauncher>>,
-    /// Where there is no launcher, starts those processes whose grant holds them to something.
+    /// If there is no launcher, starts the processes whose grant requires confinement.
     pub cell: Option<Arc<dyn ProcessLauncher>>,
-    /// Runs commands on trial, where that can be had.
+    /// Runs commands on trial, if that is supported.
     pub trials: Option<Arc<dyn CommandTrials>>,
-    /// Commands the user lets run without confinement.
+    /// Commands that may run without confinement.
     pub unsandboxed_commands: Vec<String>,
-    /// How git is kept from running what a repository names.
+    /// Keeps git from running programs that a repository names.
     pub(crate) held_git: Arc<HeldGit>,
-    /// The bash that runs commands, if the user names one.
+    /// The bash to use, if the user configured one.
     pub bash_program: Option<PathBuf>,
-    /// Words before every command, which is then their last argument: a program of the user's that
-    /// runs it.
+    /// A program of the user's that runs every command, with its arguments; the command is appended
+    /// as the last one.
     pub command_prefix: Option<String>,
     pub(super) setsid_program: Option<PathBuf>,
     owner_note: OnceLock<Option<RunningNote>>,
-    /// Calls wait here for their turn when the system has no room for one more process.
+    /// Serializes calls that wait for system resources to start a process.
     pub(super) spawn_queue: tokio::sync::Mutex<()>,
 }
 
-/// Sessions may share a spill directory, so the names are counted for the whole process.
+/// Sessions may share a spill directory, so file names are numbered per process.
 static SPILL_COUNTER: AtomicU64 = AtomicU64::new(0);
 
 impl ProcessContext {
-    /// With this process's environment, cleaned for children.
+    /// With the filtered environment of this process.
     pub(crate) fn new(spill_directory: PathBuf) -> Self {
         let environment = build_child_environment(std::env::vars_os());
         Self { environment, ..Self::without_launcher(spill_directory) }
     }
 
-    /// Without a launcher and with an empty environment, for programs that are given their own.
+    /// Without a launcher and with an empty environment, for programs that get their own.
     pub(crate) fn without_launcher(spill_directory: PathBuf) -> Self {
         Self {
             spill_directory,
@@ -83,30 +83,30 @@ impl ProcessContext {
         }
     }
 
-    /// The same, with processes started by another launcher.
+    /// The same with another launcher.
     pub(crate) fn with_launcher(&self, launcher: Arc<dyn ProcessLauncher>) -> Self {
         Self { launcher: Some(launcher), ..self.for_subagent() }
     }
 
-    /// Ends commands that an earlier process of this session left running when it was killed.
-    /// Returns where the output of each is, or would be. For the start of a resumed session.
+    /// Ends commands left by an earlier process of this session that was killed. Returns the output
+    /// path of each. Called when a session is resumed.
     pub fn end_orphaned_commands(&self) -> Vec<PathBuf> {
         running_note::end_orphaned_commands(&self.spill_directory)
     }
 
-    /// A tool is about to make this file, which it may.
+    /// Reports that a tool is about to create this file.
     pub(crate) fn accept_file(&self, path: &Path) {
         if let Some(launcher) = &self.launcher {
             launcher.accept_file(path);
         }
     }
 
-    /// Notes on disk that commands started here are ours, before the first one starts.
+    /// Records on disk, before the first command starts, that commands here are ours.
     pub(super) fn write_owner_note(&self) {
         self.owner_note.get_or_init(|| RunningNote::write_owner(self));
     }
 
-    /// A name in the spill directory that no other call of this process uses.
+    /// A file name in the spill directory that this process has not used yet.
     pub(crate) fn new_spill_path(&self, kind: &str) -> PathBuf {
         let number = SPILL_COUNTER.fetch_add(1, Ordering::Relaxed);
         self.spill_directory.join(format!("{kind}-{}-{number}", std::process::id()))

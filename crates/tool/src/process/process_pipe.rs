@@ -1,4 +1,4 @@
-//! One pipe of a process and what came through it.
+//! One pipe of a process, and the bytes read from it.
 
 use std::io;
 
@@ -35,7 +35,7 @@ impl<R: AsyncRead + Unpin> ProcessPipe<R> {
         }
     }
 
-    /// An error on our end of a pipe means no more than that nothing more will come.
+    /// An error on our end only means that there is no more output.
     pub(super) fn accept_read(&mut self, read: &io::Result<usize>) {
         match read {
             Ok(0) | Err(_) => {

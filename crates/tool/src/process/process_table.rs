@@ -1,4 +1,4 @@
-//! The system's table of processes, as far as it is needed here.
+//! Reads the system's process table.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -11,15 +11,15 @@ pub(super) struct ProcessEntry {
     pub(super) parent_pid: i32,
     pub(super) group: i32,
     pub(super) session: i32,
-    /// When it began, in ticks since the system did.
+    /// Its start time, in ticks since boot.
     pub(super) start_time: u64,
-    /// It can still do something: not dead and waiting to be buried.
+    /// It is not a zombie.
     pub(super) is_alive: bool,
 }
 
 const ENVIRONMENT_BYTES_MAX: u64 = 256 * 1024;
 
-/// All processes that can be seen; `None` where they cannot be listed.
+/// All visible processes; `None` where they cannot be listed.
 pub(super) fn list_processes() -> Option<Vec<ProcessEntry>> {
     let listed = std::fs::read_dir("/proc").ok()?.flatten();
     let ids = listed.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
@@ -27,9 +27,8 @@ pub(super) fn list_processes() -> Option<Vec<ProcessEntry>> {
     (!all.is_empty()).then_some(all)
 }
 
-/// All processes that may have begun after this one, and perhaps others; `None` where they cannot be
-/// listed. Numbers are given out in
-/// order, so as long as few have been since, only those need to be looked at.
+/// All processes that may have started after this one, and perhaps others; `None` where they cannot
+/// be listed. Ids are assigned in order, so if few were assigned since, only those are checked.
 pub(super) fn list_processes_since(id: i32) -> Option<Vec<ProcessEntry>> {
     match read_last_pid() {
         Some(last) if (id..=id.saturating_add(PROBED_PIDS_MAX)).contains(&last) => {
@@ -39,7 +38,7 @@ pub(super) fn list_processes_since(id: i32) -> Option<Vec<ProcessEntry>> {
     }
 }
 
-/// So many numbers are tried one by one; beyond, listing all processes is quicker.
+/// Up to this many ids are checked one by one; beyond, listing all processes is faster.
 const PROBED_PIDS_MAX: i32 = 300;
 
 fn read_last_pid() -> Option<i32> {
@@ -49,7 +48,7 @@ fn read_last_pid() -> Option<i32> {
 
 pub(super) fn read_process(id: i32) -> Option<ProcessEntry> {
     let stat = std::fs::read(format!("/proc/{id}/stat")).ok()?;
-    // The name in parentheses may hold anything, so the fields are counted from its end.
+    // The name in parentheses may contain any character, so fields are counted from its last one.
     let after_name = stat.iter().rposition(|byte| *byte == b')')?;
     let fields = std::str::from_utf8(stat.get(after_name + 1..)?).ok()?;
     let mut fields = fields.split_ascii_whitespace();
@@ -62,13 +61,13 @@ pub(super) fn read_process(id: i32) -> Option<ProcessEntry> {
     Some(ProcessEntry { pid: id, parent_pid, group, session, start_time: began, is_alive: lives })
 }
 
-/// How many processes and threads there are in all: one small file, whatever their number.
+/// The number of all processes and threads, read from one small file.
 pub(super) fn count_processes() -> Option<usize> {
     let load = std::fs::read_to_string("/proc/loadavg").ok()?;
     load.split_ascii_whitespace().nth(3)?.split_once('/')?.1.parse().ok()
 }
 
-/// Was this process started with these words in its environment?
+/// Was this process started with this text in its environment?
 pub(super) fn has_environment_mark(id: i32, mark: &str) -> bool {
     let Ok(file) = std::fs::File::open(format!("/proc/{id}/environ")) else {
         return false;
@@ -81,7 +80,7 @@ pub(super) fn has_environment_mark(id: i32, mark: &str) -> bool {
     read.is_ok() && memchr::memmem::find(&environment, mark.as_bytes()).is_some()
 }
 
-/// Does its output or its errors go into one of these pipes?
+/// Is its standard output or error one of these pipes?
 pub(super) fn writes_to_pipe(id: i32, pipes: &[u64]) -> bool {
     [1, 2].into_iter().any(|stream| {
         let link = std::fs::read_link(Path::new(&format!("/proc/{id}/fd/{stream}")));
@@ -92,7 +91,7 @@ pub(super) fn writes_to_pipe(id: i32, pipes: &[u64]) -> bool {
     })
 }
 
-/// The processes that descend from any of these, and these.
+/// These processes with all their descendants.
 pub(super) fn add_descendants(all: &[ProcessEntry], mut found: HashSet<i32>) -> HashSet<i32> {
     loop {
         let before = found.len();
@@ -107,7 +106,7 @@ pub(super) fn add_descendants(all: &[ProcessEntry], mut found: HashSet<i32>) -> 
     }
 }
 
-/// Sends a signal to exactly this process: not to another that has got its number meanwhile.
+/// Sends a signal to exactly this process, even if its id was reused meanwhile.
 pub(super) fn send_signal(entry: &ProcessEntry, signal: rustix::process::Signal) {
     use rustix::process::{PidfdFlags, kill_process, pidfd_open, pidfd_send_signal};
     let Some(id) = Pid::from_raw(entry.pid) else {

@@ -1,8 +1,8 @@
-//! Everything one process started, to be ended as one.
+//! Finds everything a process started, and ends it.
 //!
-//! Most of it shares the group. What left the group is found in the table of processes: by its
-//! session, by its ancestors, by the mark in its environment, by the pipes it writes to. Only a
-//! process that gave up all of these at once escapes, and only where nothing confines it.
+//! Most descendants share its process group. The others are found in the process table: by process
+//! session, by ancestors, by the mark in the environment, by the pipes they write to. Only a
+//! process that changed all of these at once escapes, and only without confinement.
 
 use std::collections::HashSet;
 use std::os::fd::AsFd;
@@ -13,18 +13,18 @@ use tokio::time::Instant;
 
 use super::process_table::{self, ProcessEntry};
 
-/// A tree that forks while it is killed is killed again, so often.
+/// A tree that forks while it is killed is killed again, up to this often.
 const ROUNDS_MAX: usize = 10;
-/// A killed process dies when it is next scheduled, which takes a while on a busy machine; it must not be
-/// reported as ended before. Only one that the kernel does not let go costs the whole wait.
+/// A killed process exits when it is next scheduled, which takes a while on a busy machine; it must
+/// not be reported as ended before. The whole wait is needed only for one in uninterruptible sleep.
 const KILL_WAIT_MAX: Duration = Duration::from_secs(2);
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Process numbers cannot all be used up in this time.
+/// Process ids cannot be reused within this time.
 const PID_REUSE_MIN: Duration = Duration::from_secs(2);
 
-/// A child and its descendants. Whatever is left of them is killed when this is dropped, so a call
-/// that is given up leaves nothing behind.
+/// A child and its descendants. Dropping this kills the rest of them, so that an abandoned call
+/// leaves nothing running.
 #[derive(Debug)]
 pub(super) struct ProcessTree {
     leader: Pid,
@@ -32,7 +32,7 @@ pub(super) struct ProcessTree {
     pipes: Vec<u64>,
     start_time: u64,
     started: std::time::Instant,
-    /// Can have no descendants outside the group.
+    /// Known to have no descendants outside of the group.
     is_leaf_program: bool,
     is_gone: bool,
 }
@@ -65,7 +65,7 @@ impl ProcessTree {
         })
     }
 
-    /// Enough to know it again from another process.
+    /// Identifies the process, even for another process of ours.
     pub(super) fn identity(&self) -> String {
         let id = self.leader.as_raw_nonzero();
         let began = match self.start_time {
@@ -75,7 +75,7 @@ impl ProcessTree {
         format!("{id} {began} {}", self.mark)
     }
 
-    /// Ends what is left of a tree whose leader is gone: whatever carries its mark. Says whether
+    /// Ends what is left of a tree whose leader has exited, found by its mark. Returns whether
     /// there was anything.
     pub(super) fn end_orphans(identity: &str) -> bool {
         let mut words = identity.split(' ').skip(1);
@@ -98,7 +98,7 @@ impl ProcessTree {
         was_there
     }
 
-    /// The tree of that identity, if its leader still lives.
+    /// The tree with that identity, if its leader still runs.
     pub(super) fn from_identity(identity: &str) -> Option<Self> {
         let mut words = identity.split(' ');
         let leader: i32 = words.next()?.parse().ok()?;
@@ -140,9 +140,9 @@ impl ProcessTree {
         }
     }
 
-    /// Is anything of it left that can still do something? Zombies that were not waited for
-    /// count for the kernel, and in a container without an init they stay for ever, so the processes
-    /// are looked at one by one. Where they cannot be listed, the kernel's word has to do.
+    /// Is any process of the tree still running? A kill check would count zombies, which stay
+    /// forever in a container without an init, so the processes are checked one by one. Where they
+    /// cannot be listed, the kill check must do.
     pub(super) fn is_alive(&self) -> bool {
         let has_group = || test_kill_process_group(self.leader).is_ok();
         if self.is_leaf_program && !has_group() {
@@ -155,14 +155,13 @@ impl ProcessTree {
         self.list_living().map_or(0, |living| living.len())
     }
 
-    /// Waits until a killed tree is no more, but not for what the kernel will not let go.
+    /// Waits until a killed tree has exited, up to a limit.
     pub(super) async fn wait_until_gone(&mut self) {
         let deadline = Instant::now() + KILL_WAIT_MAX;
         let mut is_alive = self.is_alive();
         loop {
             tokio::time::sleep(POLL_INTERVAL).await;
-            // A process that is just starting another program shows neither mark nor pipes, so one
-            // look is not enough.
+            // During an exec a process shows neither mark nor pipes, so one check is not enough.
             let was_alive = std::mem::replace(&mut is_alive, self.is_alive());
             if !was_alive && !is_alive || Instant::now() >= deadline {
                 break;
@@ -174,13 +173,13 @@ impl ProcessTree {
         self.is_gone = !is_alive;
     }
 
-    /// Nothing is left of it; it need not be looked for again.
+    /// Nothing is left of it, so later checks can be skipped.
     pub(super) fn mark_gone(&mut self) {
         self.is_gone = true;
     }
 
-    /// For the moment before `setsid` has made the group, when only the process itself can be
-    /// reached. Only while it has not been waited for, or the number may belong to another process.
+    /// For the time before `setsid` has created the group, when only the process itself can be
+    /// killed. Must come before it is reaped, because its id may be reused after that.
     pub(super) fn kill_leader(&self) {
         let _ = kill_process(self.leader, Signal::KILL);
     }
@@ -194,11 +193,11 @@ impl ProcessTree {
         living.into_iter().filter(|entry| entry.group != id).collect()
     }
 
-    /// All of it that lives; `None` where processes cannot be listed.
+    /// All running processes of the tree; `None` where processes cannot be listed.
     fn list_living(&self) -> Option<Vec<ProcessEntry>> {
         let id = self.leader.as_raw_nonzero().get();
         let ours = std::process::id();
-        // Later, numbers may have come round once.
+        // Later, ids may have wrapped around once.
         let mut all = match self.started.elapsed() < PID_REUSE_MIN {
             true => process_table::list_processes_since(id)?,
             false => process_table::list_processes()?,

@@ -1,9 +1,9 @@
-//! A note on disk for each command that runs, so that the next start can end what a dead process
-//! left running.
+//! Records each running command in a file, so that the next start can end what a dead process left
+//! running.
 //!
-//! It names the command's process and ours, each with the moment it began, because numbers are used
-//! again. A command that is killed with us before its note is written is found by a name that all our
-//! calls carry: that name is written down before the first of them starts.
+//! The note names the command's process and ours, each with its start time, because ids are reused.
+//! A command started right before we are killed may lack a note, but carries a mark with our
+//! prefix: the prefix is recorded before the first command starts.
 
 use std::path::{Path, PathBuf};
 
@@ -15,13 +15,12 @@ const OWNER_PREFIX: &str = "owner";
 const NOTES_MAX: usize = 1_000;
 const NOTE_BYTES_MAX: usize = 1_000;
 
-/// The note of a command that runs; gone when this is dropped.
+/// The note of a running command; deleted on drop.
 #[derive(Debug)]
 pub(crate) struct RunningNote(PathBuf);
 
 impl RunningNote {
-    /// Writes the note, beside the output if there is one. A command without a note runs all the
-    /// same.
+    /// Writes the note, beside the output if there is one. A command without a note runs anyway.
     pub(crate) fn write(
         processes: &ProcessContext,
         output: Option<&Path>,
@@ -42,7 +41,7 @@ impl RunningNote {
 }
 
 impl RunningNote {
-    /// Says whose commands run in this spill directory, before the first of them starts.
+    /// Records whose commands run in this spill directory, before the first one starts.
     pub(crate) fn write_owner(processes: &ProcessContext) -> Option<Self> {
         let us = launch::our_start_time()?;
         let place = processes.new_spill_path(OWNER_PREFIX).with_extension(NOTE_EXTENSION);
@@ -59,7 +58,7 @@ impl Drop for RunningNote {
     }
 }
 
-/// Ends every command whose owner is gone. Returns where the output of each is.
+/// Ends every command whose owner is dead. Returns the output path of each.
 pub(super) fn end_orphaned_commands(directory: &Path) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(directory) else { return Vec::new() };
     let notes = entries.flatten().map(|entry| entry.path());
@@ -68,13 +67,13 @@ pub(super) fn end_orphaned_commands(directory: &Path) -> Vec<PathBuf> {
     let is_owner = |path: &PathBuf| {
         path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(OWNER_PREFIX))
     };
-    // Owners last: their notes do not know where the output of a command is.
+    // Owners last: their notes do not contain the output path of a command.
     let (owners, notes): (Vec<PathBuf>, Vec<PathBuf>) = notes.take(NOTES_MAX).partition(is_owner);
     let notes = notes.into_iter().chain(owners).filter(|note| end_noted_command(note));
     notes.map(|note| note.with_extension("")).collect()
 }
 
-/// Says whether something had to be ended. A note of a living owner is left alone.
+/// Returns whether something was ended. The note of a live owner is left alone.
 fn end_noted_command(path: &Path) -> bool {
     let Ok(note) = std::fs::read_to_string(path) else { return false };
     let note = note.get(..NOTE_BYTES_MAX).unwrap_or(&note);

@@ -1,8 +1,8 @@
-//! Starting a process where there is hardly room for one more.
+//! Starts a process when the system is short of resources.
 //!
-//! A system that has no files or processes left to give has them again when others end. So a call
-//! that meets this waits, one at a time with the others that did, instead of failing at once; for a
-//! while only, because another program may hold them.
+//! A system without free file descriptors or processes has some again when others end. So a call
+//! waits instead of failing at once, one at a time with other waiting calls; only for a while,
+//! because another program may hold them.
 
 use std::ffi::OsString;
 use std::io;
@@ -13,7 +13,7 @@ use rustix::io::Errno;
 use super::launch::{self, ProgramSpec, SpawnedProcess};
 use super::process_context::ProcessContext;
 
-/// How long a call waits for room, and how often it looks.
+/// How long a call waits for resources, and how often it tries.
 const WAIT_MAX: Duration = Duration::from_secs(10);
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
@@ -28,7 +28,7 @@ pub(crate) async fn spawn_with_retry(
         started => return started,
     };
     let waiting = async {
-        // One waiting call tries at a time: the first that gets room leaves the rest to the next.
+        // One waiting call tries at a time: the first that succeeds leaves the rest to the next.
         let _turn = processes.spawn_queue.lock().await;
         loop {
             tokio::time::sleep(POLL_INTERVAL).await;

@@ -1,9 +1,8 @@
-//! One child process from start to end: its pipes, its deadline, its whole tree.
+//! Supervises one child process from start to end: its pipes, its deadline, its process tree.
 //!
-//! Returns when the main process has exited and its pipes are drained or 250 ms have passed, never
-//! waiting for an end of file that a grandchild holds back. Past the deadline, on cancel, or when
-//! it writes without end, the tree is asked to end and killed two seconds later; one that
-//! multiplies without end is killed at once.
+//! Returns when the main process has exited and its pipes are drained or 250 ms have passed; never
+//! waits for a grandchild to close the pipes. At the deadline, when cancelled, or over the output
+//! limit, the tree is asked to end and killed two seconds later; a fork bomb is killed at once.
 
 use std::io;
 use std::process::ExitStatus;
@@ -37,38 +36,38 @@ pub(crate) struct SuperviseOptions {
     pub(crate) timeout: Duration,
     pub(crate) output: SuperviseOutputOptions,
     pub(crate) owner: ProcessOwner,
-    /// Where the process may be handed to the background.
+    /// Receives the request to move the process to the background.
     pub(crate) handover: Option<oneshot::Receiver<ProcessHandover>>,
 }
 
-/// Who waits for a process: a call, or the background.
+/// The owner of a process: a call, or the background.
 #[derive(Debug, Default)]
 pub(crate) struct ProcessOwner {
     pub(crate) cancel: CancellationToken,
     pub(crate) progress: ProgressSender,
-    /// Rung whenever something was written.
+    /// Notified whenever output was written.
     pub(crate) update_signal: Option<Arc<Notify>>,
 }
 
-/// Hands a running process to another owner, with another deadline.
+/// Moves a running process to another owner, with another deadline.
 #[derive(Debug)]
 pub(crate) struct ProcessHandover {
     pub(crate) owner: ProcessOwner,
     pub(crate) timeout: Duration,
-    /// Told whether it has been handed over: then all it wrote so far is on disk.
+    /// Receives whether it was moved: then all its output so far is on disk.
     pub(crate) is_done: oneshot::Sender<bool>,
 }
 
 pub(crate) struct SuperviseOutputOptions {
     pub(crate) spill: OutputSpill,
-    /// Bytes of either end of each stream kept in memory.
+    /// Bytes kept in memory of either end of each stream.
     pub(crate) inline_max: usize,
     pub(crate) processes_max: usize,
-    /// Told the first line of standard output as soon as it is there.
+    /// Receives the first line of standard output as soon as it is complete.
     pub(crate) first_line: Option<FirstLineReporter>,
 }
 
-/// Waits for the first line, as far as it is short.
+/// Waits for the first line, up to a limit.
 #[derive(Debug)]
 pub(crate) struct FirstLineReporter {
     line: Vec<u8>,
@@ -80,12 +79,12 @@ impl FirstLineReporter {
         Self { line: Vec::new(), sender }
     }
 
-    /// More came. Gives itself back while the line is not whole.
+    /// Adds output. Returns itself while the line is incomplete.
     fn push(mut self, chunk: &[u8]) -> Option<Self> {
         let end = chunk.iter().position(|byte| *byte == b'\n');
         self.line.extend(chunk.iter().take(end.unwrap_or(chunk.len())));
         if end.is_some() {
-            // Fails when the receiver was dropped.
+            // Fails if the receiver was dropped.
             let _ = self.sender.send(String::from_utf8_lossy(&self.line).into_owned());
             return None;
         }
@@ -104,15 +103,15 @@ pub(crate) enum ProcessEndCause {
 
 #[derive(Debug)]
 pub(crate) struct FinishedProcess {
-    /// `None` when it could not even be killed in time.
+    /// `None` if it could not even be killed in time.
     pub(crate) status: Option<ExitStatus>,
     pub(crate) cause: ProcessEndCause,
     pub(crate) stdout: HeadAndTail,
     pub(crate) stderr: HeadAndTail,
     pub(crate) spill_outcome: SpillOutcome,
-    /// Other processes of its tree were still there and were killed.
+    /// Other processes of its tree were still running and were killed.
     pub(crate) had_leftovers: bool,
-    /// From the launcher, for the model.
+    /// Messages of the launcher for the model.
     pub(crate) notes: Vec<String>,
 }
 
@@ -152,7 +151,7 @@ pub(crate) async fn supervise(
         stderr: supervisor.stderr.captured.render(STDERR_BYTES_REPORTED),
     };
     let notes = match supervisor.prepared.take() {
-        // It may have to wait for a moment, which must not hold up the thread.
+        // This may block for a moment.
         Some(prepared) => tokio::task::spawn_blocking(move || prepared.finish(&end)).await,
         None => Ok(Vec::new()),
     };
@@ -168,7 +167,7 @@ pub(crate) async fn supervise(
     })
 }
 
-/// Waits for ever where none can come.
+/// Waits forever if there is no receiver.
 async fn receive_handover(
     from: &mut Option<oneshot::Receiver<ProcessHandover>>,
 ) -> ProcessHandover {
@@ -182,16 +181,16 @@ async fn receive_handover(
     std::future::pending().await
 }
 
-/// How far the end has come. The timer means something else in each.
+/// The phases of the end. The timer has another meaning in each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SupervisionPhase {
     /// Timer: the deadline.
     Running,
-    /// It has exited. Timer: the pipes have had their time.
+    /// The process has exited. Timer: the limit for draining the pipes.
     Draining,
-    /// It was asked to end. Timer: kill.
+    /// It was asked to end. Timer: kill it.
     Terminating,
-    /// It was killed. Timer: give up on it.
+    /// It was killed. Timer: stop waiting for it.
     Killed,
 }
 
@@ -202,7 +201,7 @@ struct ProcessSupervisor {
     phase: SupervisionPhase,
     cause: ProcessEndCause,
     tree: ProcessTree,
-    /// When nothing of the tree was seen any more.
+    /// Since when no process of the tree was found.
     absent_since: Option<Instant>,
     last_progress: Instant,
     has_new_output: bool,
@@ -268,7 +267,7 @@ impl ProcessSupervisor {
                     cancel = self.owner.cancel.clone();
                 }
                 () = tokio::time::sleep(POLL_INTERVAL), if must_look => {}
-                // What is printed before a silence is said in it.
+                // The tree is checked while there is no output.
                 () = tokio::time::sleep_until(self.last_progress + PROGRESS_EVERY), if self.has_new_output => {
                     self.report_progress();
                 }
@@ -293,8 +292,8 @@ impl ProcessSupervisor {
         }
     }
 
-    /// Looks twice, a little apart: a process that is just starting another program shows neither its
-    /// mark nor its pipes, and would be left behind.
+    /// Checks twice with a pause: during an exec a process shows neither its mark nor its pipes,
+    /// and would be left behind.
     fn is_tree_gone(&mut self) -> bool {
         if self.tree.is_alive() {
             self.absent_since = None;
@@ -303,7 +302,7 @@ impl ProcessSupervisor {
         self.absent_since.get_or_insert_with(Instant::now).elapsed() >= POLL_INTERVAL / 2
     }
 
-    /// The main process is gone: is there anything left to wait for?
+    /// After the main process has exited: is there nothing left to wait for?
     fn has_drained(&self) -> bool {
         match self.phase {
             SupervisionPhase::Running | SupervisionPhase::Draining => {
@@ -321,7 +320,7 @@ impl ProcessSupervisor {
         timer.reset(TERMINATE_GRACE);
     }
 
-    /// Says whether to go on.
+    /// Returns whether to continue.
     fn on_timer(&mut self, timer: &mut RunningTimer, is_running: bool) -> bool {
         match self.phase {
             SupervisionPhase::Running => self.begin_termination(ProcessEndCause::Deadline, timer),

@@ -32,7 +32,7 @@ impl App {
                 ContentBlock::Media(media) => {
                     self.show_block(FinishedBlock::Media(tool_call_view::render_media(media)));
                 }
-                // A call that ended before the answer did stands where the model made it.
+                // A call that ended before the answer did is shown where the model made it.
                 ContentBlock::ToolUse(call) => match self.answer.take_ended_call(&call.id) {
                     Some(ended) => self.show_block(FinishedBlock::Call(ended)),
                     None => self.answer.waiting.wait_for(call.id.clone()),

@@ -60,7 +60,7 @@ impl App {
             .map(|name| Suggestion {
                 label: format!("@{name}"),
                 description: String::new(),
-                // The user goes on typing below a folder; a file is complete.
+                // After a folder the user continues to type; a file is complete.
                 replacement: match name.ends_with('/') {
                     true => format!("@{name}"),
                     false if name.contains(char::is_whitespace) => format!("@\"{name}\" "),

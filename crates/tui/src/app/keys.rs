@@ -224,7 +224,7 @@ impl App {
         elsewhere.into_iter().map(AppAction::ImportImage).collect()
     }
 
-    /// Returns `None` if there are no suggestions, or the key is not for them.
+    /// Returns `None` if there are no suggestions, or they do not use the key.
     fn handle_suggestion_key(
         &mut self,
         key: &InputKey,

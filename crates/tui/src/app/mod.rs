@@ -52,7 +52,7 @@ pub enum AppAction {
     /// Resolve a prompt that was chosen from a list. It was not typed, so it is not remembered.
     SubmitChoice(String),
     AnswerPermission(Ticket, PermissionAnswer),
-    /// Tell the model something at its next step, whatever it begins with.
+    /// Send the model a message at its next step, even if it looks like a command.
     SendComment(String),
     /// Save rules that outlive the session.
     SaveRules(Vec<String>),
@@ -208,8 +208,8 @@ impl PromptInput {
     }
 }
 
-/// What lies above the composer. Several may be open at once, because an answer of the host comes
-/// late: keys go to the pager, then to the picker, the input, the permission prompt.
+/// The dialogs above the composer. Several may be open, because an answer of the host may be late:
+/// keys go to the pager first, then to the picker, the input, the permission prompt.
 #[derive(Debug, Default)]
 pub struct OpenDialogs {
     /// The list of keys, until the next key.
@@ -278,7 +278,7 @@ impl App {
             && self.answer.stream.lines().next().is_none()
     }
 
-    /// Must a blank line separate the live lines from what stands above them?
+    /// Is a blank line needed between the live lines and the output above them?
     pub fn needs_blank_line(&self) -> bool {
         self.scrollback.needs_blank_line()
     }

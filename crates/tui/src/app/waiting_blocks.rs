@@ -1,5 +1,5 @@
-//! Finished blocks of an answer that wait for a call before them. Calls run at the same time and end in
-//! any order; what is shown stands in the order in which the model made it.
+//! Finished blocks of an answer that wait for an earlier call. Calls run concurrently and end in
+//! any order, but are shown in the order in which the model made them.
 
 use std::collections::VecDeque;
 
@@ -63,7 +63,7 @@ impl WaitingBlocks {
         self.blocks.push_back(WaitingBlock::OpenCall(call));
     }
 
-    /// Puts a call at its place, and returns it if it has none.
+    /// Adds a call at its position, and returns it if it has none.
     pub(super) fn end_call(&mut self, ended: EndedCall) -> Option<EndedCall> {
         let Some(place) = self.find_open(&ended.id) else { return Some(ended) };
         *place = WaitingBlock::Finished(FinishedBlock::Call(ended));

@@ -29,7 +29,7 @@ pub struct Composer {
 
 #[derive(Clone, Debug)]
 struct FoldedPaste {
-    /// What stands in the text, for example `[Pasted 20 lines]`.
+    /// Its placeholder in the text, for example `[Pasted 20 lines]`.
     label: String,
     /// What is sent instead of it.
     text: String,
@@ -191,7 +191,8 @@ impl Composer {
         self.cursor_offset = from;
     }
 
-    /// Handles a key of a one-line entry: pastes lose their line breaks, and there is no history.
+    /// Handles a key of a one-line entry: line breaks are removed from pasted text, and there is no
+    /// history.
     pub fn handle_line_key(&mut self, key: &InputKey) {
         match key {
             InputKey::Char(letter) => self.insert(letter.encode_utf8(&mut [0; 4])),

@@ -98,7 +98,7 @@ fn read_program_output(program: &str, arguments: &[&str]) -> io::Result<Vec<u8>>
 }
 
 fn kill_process_group_of(child: &mut Child) {
-    // Fails only if the group is gone already.
+    // Fails only if the group has already exited.
     let _ = kill_process_group(Pid::from_child(child), Signal::KILL);
     let _ = child.wait();
 }

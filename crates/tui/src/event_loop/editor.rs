@@ -116,8 +116,8 @@ fn write_prompt_file(text: &str) -> io::Result<PathBuf> {
     Err(io::Error::other("no name is left"))
 }
 
-/// Runs `VISUAL` or `EDITOR` through a shell, because it may hold arguments. Blocks as long as the user
-/// edits; the session goes on meanwhile.
+/// Runs `VISUAL` or `EDITOR` through a shell, because it may contain arguments. Blocks while the
+/// user edits; the session continues meanwhile.
 fn run_editor(path: &Path) -> io::Result<()> {
     let named = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
     let editor = named("VISUAL").or_else(|| named("EDITOR")).unwrap_or_else(|| "vi".into());

@@ -113,7 +113,7 @@ struct TuiEventLoop {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ClosingState {
     Open,
-    /// The user was told what runs in the background and would be stopped.
+    /// The user was warned about background tasks that would be stopped.
     Warned,
     Closing,
 }
@@ -150,7 +150,7 @@ impl TuiEventLoop {
                         self.handle_input(input)?;
                         frame = Some(self.next_frame_at(KEY_FRAME_INTERVAL));
                     }
-                    // The terminal is gone.
+                    // The terminal was closed.
                     None => self.closing = ClosingState::Closing,
                 },
                 _ = &mut cancelled => self.closing = ClosingState::Closing,

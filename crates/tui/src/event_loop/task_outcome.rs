@@ -251,7 +251,7 @@ impl TuiEventLoop {
     }
 }
 
-/// Does something of its own appear, which the command must stand above?
+/// Is there output that must appear below the command?
 fn prints_below_command(prompt: &TypedPrompt, resolved: &Result<PromptAction, String>) -> bool {
     match resolved {
         Err(_) => true,
@@ -283,7 +283,7 @@ fn prints_below_command(prompt: &TypedPrompt, resolved: &Result<PromptAction, St
     }
 }
 
-/// `None` if it is no file, not text, or too long to be shown.
+/// `None` if it is not a file, not text, or too long to be shown.
 fn read_text_file(path: &str) -> Option<String> {
     read_regular_text(Path::new(path), FILE_BYTES_MAX).ok()
 }

@@ -115,7 +115,7 @@ impl TerminalRenderer {
         }
     }
 
-    /// Errors are ignored: if the terminal is gone, the reader of keys reports it.
+    /// Errors are ignored: if the terminal was closed, the key reader reports it.
     pub(super) fn notify(&self, words: &str) {
         let words = text::to_one_line(words);
         let _ = match self.notification {

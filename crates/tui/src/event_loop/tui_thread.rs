@@ -1,5 +1,5 @@
-//! The TUI has a thread of its own, so that a key is echoed whatever the session is busy with. The two
-//! share nothing but channels.
+//! The thread of the TUI, so that a key is echoed even while the session is busy. The two share
+//! only channels.
 
 use std::io;
 use std::sync::mpsc as blocking;

@@ -1,5 +1,5 @@
-//! From bytes to keys, however the bytes are cut. A sequence that is not understood is dropped as a
-//! whole, so that none of its bytes is taken for a letter.
+//! Parses keys from bytes, however they are split. An unknown sequence is dropped as a whole, so
+//! that none of its bytes is treated as a letter.
 
 use super::bracketed_paste::BracketedPaste;
 use super::escape_sequence;
@@ -245,7 +245,7 @@ mod tests {
                 b"\x1b]11;rgb:1e/1e/2e\x07x",
                 &[TerminalInput::Background { is_light: false }, key(InputKey::Char('x'))],
             ),
-            // Answers and reports nobody asked for leave no letters behind.
+            // Unsolicited answers and reports produce no letters.
             (b"\x1b[?62;22c\x1b[I\x1b[<0;1;1M\x1b[[A", &[key(InputKey::Move(CursorMove::Up))]),
             (b"\xff\xc3(\x1b[1;", &[key(InputKey::Char('('))]),
             (

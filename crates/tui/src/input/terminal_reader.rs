@@ -17,12 +17,12 @@ pub(crate) struct TerminalReader {
     paused: blocking::Receiver<()>,
 }
 
-/// What a stopped reader had read and nobody took: keys typed during startup must not get lost
+/// Bytes that a stopped reader had read but not used: keys typed during startup must not be lost
 /// between two readers. A process has one terminal, so this is a static.
 static UNREAD_BYTES: Mutex<Vec<u8>> = Mutex::new(Vec::new());
 
 impl TerminalReader {
-    /// The thread ends when the terminal or the receiver is gone.
+    /// The thread ends when the terminal is closed or the receiver is dropped.
     pub(crate) fn start() -> io::Result<Self> {
         let (sender, bytes) = mpsc::channel(CHUNKS_MAX);
         let unread =
@@ -39,7 +39,7 @@ impl TerminalReader {
         Ok(Self { bytes, control_pipe, paused })
     }
 
-    /// `None` when the terminal is gone.
+    /// `None` when the terminal was closed.
     pub(crate) async fn next_bytes(&mut self) -> Option<Vec<u8>> {
         self.bytes.recv().await
     }

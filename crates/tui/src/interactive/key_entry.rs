@@ -1,5 +1,5 @@
-//! An API key entered in the welcome: into the key ring or, where there is none, into a file that only the
-//! user can read.
+//! Stores an API key that the user entered on the welcome screen: in the key ring or, without one,
+//! in a file that only the user can read.
 
 use std::fs::{DirBuilder, OpenOptions};
 use std::io::{self, Write};

@@ -104,7 +104,7 @@ pub async fn run_interactive(mut args: RunOptions) -> Result<InteractiveOutcome,
         match end.next_session {
             None => {
                 if let Some(id) = end.resumable_id {
-                    // Fails only if the terminal is gone.
+                    // Fails only if the terminal was closed.
                     let _ = writeln!(std::io::stdout(), "{}", words::describe_resume(&id));
                 }
                 return Ok(InteractiveOutcome::Exit(end.exit));

@@ -91,7 +91,7 @@ impl TuiHost for PromptHost {
 pub(super) struct PromptHandler {
     pub(super) session: Session,
     pub(super) journal: Option<PathBuf>,
-    /// What hooks and the status line are told of.
+    /// The transcript's path, for hooks and the status line.
     pub(super) transcript: Option<PathBuf>,
     pub(super) expander: PromptExpander,
     pub(super) settings: SessionSettingsView,
@@ -320,7 +320,7 @@ impl PromptHandler {
         Ok(expanded)
     }
 
-    /// Runs a command of the user's; the model sees its output with the next prompt.
+    /// Runs a command of the user; the model gets its output with the next prompt.
     async fn run_shell_command(&self, command: &str) -> Result<PromptAction, CommandError> {
         if command.is_empty() {
             return Err(CommandError::usage(words::SHELL_COMMAND_MISSING));

@@ -37,7 +37,7 @@ impl PromptHistory {
             if field("project") == Some(&self.project)
                 && let Some(prompt) = field("prompt")
             {
-                // A repeated prompt stands where it was last used.
+                // A repeated prompt is kept only at its last position.
                 prompts.retain(|known| known != prompt);
                 prompts.push(prompt.to_owned());
             }
@@ -114,7 +114,7 @@ pub(super) fn load_earlier_notices(journal: &Path) -> Vec<Notice> {
     }
 }
 
-/// The model's task list as it is now, as the task tools write it; empty if there is none.
+/// The model's current task list, as the task tools format it; empty if there is none.
 pub(super) fn load_task_list(journal: &Path) -> String {
     let mut tasks = String::new();
     let walked = explain_journal(journal, |step| {

@@ -111,7 +111,7 @@ fn pick_rewind_scope(report: &Value) -> Picker {
     };
     let mut items = vec![item("", words::REWIND_NO, "")];
     if !files.is_empty() {
-        // Files of others are only overwritten by a choice that says so.
+        // Files changed by other programs are only overwritten by an explicit choice.
         if files.iter().any(is_foreign) {
             let skip = format!(" {number} both skip-changed");
             items.push(item(&skip, words::REWIND_SKIP, words::REWIND_SKIP_NOTE));

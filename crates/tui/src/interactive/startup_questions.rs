@@ -1,5 +1,5 @@
-//! Questions before a session starts: which one to resume, whether the project is trusted, what to do
-//! without a key, and whether a transcript stands in for a damaged journal.
+//! Questions before a session starts: which one to resume, whether the project is trusted, what to
+//! do without a key, and whether to use a transcript in place of a damaged journal.
 
 use crate::{Picker, PickerItem, TuiDisplayOptions, run_picker};
 use windlass_host::environment::process_environment;

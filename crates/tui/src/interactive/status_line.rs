@@ -1,5 +1,6 @@
-//! The status line that a program of the user's prints. It receives the session as JSON, runs with a
-//! timeout that covers its children, and the first line of its output is shown. If it fails, there is none.
+//! Runs the user's status line command. It receives the session as JSON, has a timeout that
+//! includes its children, and the first line of its output is shown. If it fails, there is no
+//! status line.
 
 use std::sync::Arc;
 use std::time::Duration;

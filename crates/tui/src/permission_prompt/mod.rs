@@ -53,7 +53,7 @@ pub struct PermissionPromptReply {
     pub rules_to_save: Vec<String>,
     /// The mode to switch to once the call has ended well.
     pub mode_after_call: Option<PermissionMode>,
-    /// What the user says to the model besides.
+    /// A message of the user to the model.
     pub comment: Option<String>,
 }
 
@@ -61,7 +61,7 @@ pub struct PermissionPromptReply {
 enum PromptTextKind {
     /// Why the call is denied.
     Reason,
-    /// What to say to the model besides allowing it.
+    /// A message to the model in addition to allowing the call.
     Comment,
     /// The command to run instead.
     Command,
@@ -118,7 +118,7 @@ impl PermissionPrompt {
         self.input_field("file_path").filter(|_| changes_file).map(str::to_owned)
     }
 
-    /// `None` stands for a file that does not exist or cannot be read.
+    /// `None` means that the file does not exist or cannot be read.
     pub fn set_file_before(&mut self, before: Option<String>) {
         self.file_before = Some(before.unwrap_or_default());
     }
@@ -208,7 +208,7 @@ impl PermissionPrompt {
                 self.selected = (self.selected + 1).min(last);
             }
             InputKey::Char(digit @ '0'..='9') => {
-                // The key after 9 is 0: it stands for the tenth choice.
+                // The key after 9 is 0, for the tenth choice.
                 let number = match digit {
                     '0' => 9,
                     digit => usize::try_from(u32::from(digit) - u32::from('1')).unwrap_or(0),
@@ -405,8 +405,8 @@ fn build_deny(message: &str, interrupt: bool) -> PermissionPromptReply {
     }
 }
 
-/// Choices for single parts that stand before the last ones, one less where a command can be tried: these
-/// ten have a number key.
+/// Limit on choices for single parts, which come before the last ones; one less if a command can be
+/// tried. These ten choices have a number key.
 const NUMBERED_PARTS_MAX: usize = 3;
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use crate::diff::DiffView;
 use crate::styled_line::{StyledLine, TextStyle};
 use crate::{diff, text, tool_call_view, words};
 
-/// What stands above the choices.
+/// The lines above the choices.
 #[derive(Default)]
 struct PromptSubjectLines {
     /// What would be done.
@@ -74,7 +74,7 @@ impl PermissionPrompt {
             1 => header,
             count => format!("{header} ({} of {count})", form.current_number()),
         };
-        // The reason names the server that asks; that the model asks questions is plain to see.
+        // For a tool that asks questions, the reason is obvious.
         let why = if form.is_of_server() { self.question.why.as_str() } else { "" };
         let mut lines = text::render_plain(why, TextStyle::Dim, width);
         lines.extend(StyledLine::from_text(head, TextStyle::Warning).wrap(width, 0));
@@ -256,7 +256,8 @@ impl PromptSubjectLines {
 fn render_choice(number: usize, is_selected: bool, words: &str) -> StyledLine {
     let (sign, style) =
         if is_selected { ("›", TextStyle::Selected) } else { (" ", TextStyle::Plain) };
-    // The digit that chooses it: ten choices are numbered 1 to 9 and 0, further ones have none.
+    // The key that selects it: the first ten choices are numbered 1 to 9 and 0, further ones have
+    // none.
     let key = match number {
         0..10 => format!("{}.", (number + 1) % 10),
         _ => "  ".to_owned(),
@@ -273,8 +274,8 @@ fn render_key_hint(is_armed: bool, may_mark: bool) -> StyledLine {
     StyledLine::from_text(format!("  {words}"), TextStyle::Dim)
 }
 
-/// The parts of a command that the reason names. The question has no typed list of them, only the
-/// words for the user, in which they stand between backticks.
+/// The parts of a command that the reason names. The question has no typed list of them, only a
+/// text in which they are in backticks.
 fn extract_quoted(why: &str) -> Vec<String> {
     why.split('`')
         .skip(1)
@@ -301,7 +302,7 @@ fn highlight_parts(line: &str, parts: &[String]) -> StyledLine {
     }
 }
 
-/// Lines of the call that are shown even if there is no room.
+/// Lines of the call that are always shown, even without enough room.
 const SUBJECT_LINES_MIN: usize = 4;
 /// Lines of the call for which choices are worded shorter.
 const SUBJECT_LINES_WANTED: usize = 8;

@@ -21,7 +21,7 @@ pub fn format_title(call: &ToolCall, folder: &str) -> String {
     format!("{}({})", call.name, below.filter(|_| !folder.is_empty()).unwrap_or(&shown))
 }
 
-/// The most telling field of the input, verbatim; all fields if there is none.
+/// The most informative field of the input, unchanged; all fields if there is none.
 pub fn extract_main_input(call: &ToolCall) -> String {
     let input: Value = serde_json::from_str(call.input.as_str()).unwrap_or_default();
     let field = MAIN_FIELDS.iter().find_map(|field| input.get(field).and_then(Value::as_str));

@@ -27,5 +27,5 @@ pub(super) fn render_lower_rule(app: &App) -> StyledLine {
     StyledLine::from_text("─".repeat(app.size.width), TextStyle::Dim)
 }
 
-/// Screens with fewer rows have none to spare.
+/// Screens with fewer rows have no room for a frame.
 pub(super) const FRAME_ROWS_MIN: usize = 10;

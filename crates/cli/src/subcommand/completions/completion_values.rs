@@ -14,7 +14,7 @@ use windlass_project::extension_sources::ExtensionSources;
 use windlass_provider::config::Config;
 use windlass_settings::EnabledSources;
 
-/// A longer list helps no one to choose.
+/// A longer list is not helpful.
 const SESSIONS_MAX: usize = 50;
 /// The part of an id that `sessions list` shows.
 const ID_LENGTH: usize = 13;

@@ -17,7 +17,7 @@ pub(crate) fn render_script(shell: ShellArg) -> &'static str {
     }
 }
 
-/// One line for each word that may stand where the last one stands: the word, a tab, what it means.
+/// One line for each word that can complete the last one: the word, a tab, its meaning.
 pub(crate) fn complete(words: &[String], lookup: &impl EnvLookup) -> String {
     let mut root = CliArgs::command();
     root.build();
@@ -77,7 +77,7 @@ struct CompletionPlace<'a> {
     command: &'a Command,
     /// The option whose value it is.
     option: Option<&'a Arg>,
-    /// How many operands stand before it.
+    /// How many operands come before it.
     operands: usize,
 }
 
@@ -88,7 +88,7 @@ fn find_place<'a>(root: &'a Command, before: &[String]) -> CompletionPlace<'a> {
             let takes_next = |option: &&Arg| option.get_action().takes_values();
             place.option = find_option(place.command, word).filter(takes_next);
         } else if word == "=" || place.option.take().is_some() {
-            // The value of an option, or what stands before it.
+            // The value of an option, or the word before it.
         } else if let Some(command) = place.command.find_subcommand(word) {
             place = CompletionPlace { command, option: None, operands: 0 };
         } else {

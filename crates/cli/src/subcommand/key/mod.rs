@@ -62,7 +62,7 @@ pub(crate) async fn run(
         Err(signal) => return Ok(signal.exit()),
     };
     let mut output = OutputWriter::new(OutputTarget::Stdout);
-    // A reader that closes the pipe early is no error.
+    // A reader that closes the pipe early is not an error.
     let _ = output.write(text);
     output.finish().await;
     Ok(Exit::SUCCESS)

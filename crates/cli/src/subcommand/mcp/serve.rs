@@ -1,4 +1,5 @@
-//! `windlass mcp serve`: our tools for other clients, under the permission rules in force here.
+//! `windlass mcp serve`: serves our tools to other clients, under the permission rules of this
+//! directory.
 //!
 //! There are no permission prompts: a call that would need one is refused with the rule that would allow
 //! it. `PreToolUse` hooks run as in a session and can deny or allow. `PostToolUse` hooks do not run, because

@@ -67,7 +67,7 @@ fn export_session(
         })
     });
     match written {
-        // A reader that closes the pipe early is no error.
+        // A reader that closes the pipe early is not an error.
         Err(JournalError::Disk { source, .. }) if source.kind() == ErrorKind::BrokenPipe => {
             Ok(String::new())
         }

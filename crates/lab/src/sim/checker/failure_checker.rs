@@ -1,5 +1,5 @@
-//! A failure is told at the end, at most once, and only if nothing was made good after it. One that
-//! demands that less be sent is told nowhere else.
+//! A failure is reported at the end, at most once, and only if nothing succeeded after it. A
+//! failure that requires a smaller request is reported nowhere else.
 
 use windlass_engine::{Effect, Event};
 use windlass_vocabulary::{ModelStopReason, Notice, RecoveryAction};
@@ -8,7 +8,7 @@ use super::StepView;
 
 #[derive(Debug, Default)]
 pub(super) struct FailureChecker {
-    /// What came of the last request of this run.
+    /// The result of the last request of this run.
     last: LastModelOutcome,
     reported: Vec<String>,
 }

@@ -1,6 +1,6 @@
-//! A request begins with the messages of the one before it, unless something was told that breaks
-//! the prefix: a context level that shortened something old, or something left out at the
-//! provider's demand. A retry is no occasion to shorten anything.
+//! A request starts with the messages of the previous one, unless a notice explains the change of
+//! the prefix: a context level shortened something, or something was left out at the provider's
+//! demand. A retry must not shorten anything.
 
 use windlass_engine::{Effect, Event};
 use windlass_vocabulary::{Messages, Notice, Terminal};

@@ -36,7 +36,7 @@ pub(super) fn check(view: &StepView<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// Nobody waits for them only when they are told that they objected too often.
+/// Stop hooks may be ignored only after they blocked too often and were told so.
 fn check_overridden(view: &StepView<'_>) -> Result<(), String> {
     let ends = view.effects.iter().any(|effect| {
         matches!(effect, Effect::Finish(ending) if ending.terminal == Terminal::StopHookPrevented)

@@ -15,7 +15,7 @@ use super::StepView;
 pub(super) struct ToolResultChecker {
     calls: BTreeMap<Ticket, ToolCallId>,
     ended: BTreeMap<ToolCallId, ToolOutcome>,
-    /// Hooks that look at what came of a call.
+    /// Hooks that review results.
     reviews: BTreeMap<Ticket, ToolCallId>,
     spilled: BTreeSet<Arc<str>>,
 }

@@ -1,14 +1,14 @@
-//! Programs that change the files they name, with every option they take: how their words divide
-//! into options, values and files.
+//! Programs that change the files they name, with all their options: how words divide into options,
+//! values and files.
 
 #[derive(Debug)]
 pub(crate) struct FileChangingProgram {
     pub(crate) program: &'static str,
-    /// Letters without a value.
+    /// Options without a value.
     pub(crate) flags: &'static str,
-    /// Letters whose value is the next word, and what it is.
+    /// Options whose value is the next word, with its meaning.
     pub(crate) values: &'static [(char, OptionValueUse)],
-    /// Long options without a value, or with an optional one behind an equals sign.
+    /// Long options without a value, or with an optional one after an equals sign.
     pub(crate) long: &'static [&'static str],
     pub(crate) layout: OperandLayout,
 }
@@ -21,18 +21,18 @@ pub(crate) enum OptionValueUse {
     Write,
 }
 
-/// What the words are that are no options.
+/// The meaning of the operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OperandLayout {
     Written,
     Read,
     /// The first is a mode or an owner, the others are written.
     ModeThenWritten,
-    /// The last is written, or a directory an option names; the others are read.
+    /// The last one, or a directory given by an option, is written; the others are read.
     Copied,
-    /// The same, and the others are gone afterwards.
+    /// The same, but the others are removed.
     Moved,
-    /// An archive, taken apart or put together.
+    /// An archive, extracted or created.
     Archive,
 }
 

@@ -1,4 +1,4 @@
-//! Options and sub-commands of git that run programs or write files of their own choosing.
+//! Options and sub-commands of git that run programs or write arbitrary files.
 
 use super::risky_options::{NO_OPTIONS, RiskyOptions};
 

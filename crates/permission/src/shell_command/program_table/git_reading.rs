@@ -1,6 +1,6 @@
-//! Sub-commands of git that only read, with every option they are let have.
+//! Git sub-commands that only read, with their accepted options.
 //!
-//! Left out: options that write (`--output`), start a program (`--ext-diff`, `--textconv`,
+//! Excluded are options that write (`--output`), start a program (`--ext-diff`, `--textconv`,
 //! `--show-signature`, `-O` of grep) or name another repository.
 
 use super::option_spec::OptionSpec;
@@ -10,16 +10,16 @@ pub(crate) struct GitReading {
     pub(crate) sub: &'static str,
     pub(crate) options: OptionSpec,
     pub(crate) operands: GitOperands,
-    /// It shows what is in files, so a rule that hides one of them must be asked about.
+    /// It shows file contents, so a rule that hides a file must be considered.
     pub(crate) shows_content: bool,
 }
 
-/// What words that are no options mean to a sub-command.
+/// The meaning of operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum GitOperands {
     /// Revisions and paths.
     Anything,
-    /// A word would make something new, unless an option asks for a list.
+    /// An operand would create something, unless an option asks for a list.
     NoneUnlessListed,
     None,
     /// At most one, which is shown; a second would be set.
@@ -303,7 +303,7 @@ pub(crate) const GIT_READINGS: &[GitReading] = &[
     GitReading { operands: GitOperands::None, ..reads("version", "", &[&["build-options"]]) },
 ];
 
-/// Options of the commands that list references. With one that filters, a word is a pattern.
+/// Options of commands that list references. With a filter option, a word is a pattern.
 const LISTS: &[&str] = &[
     "abbrev?",
     "color?",
@@ -322,7 +322,7 @@ const LISTS: &[&str] = &[
     "sort:",
 ];
 
-/// Options that make a list of a command that would otherwise make something.
+/// Options that turn a creating command into a list.
 pub(crate) const GIT_LIST_OPTIONS: &[&str] =
     &["l", "list", "n", "contains", "no-contains", "merged", "no-merged", "points-at"];
 

@@ -1,5 +1,4 @@
-//! What is known of programs, as lists: options that run or write something else, and programs that
-//! only read.
+//! Tables about programs: options that run or write something else, and programs that only read.
 
 mod file_changing_program;
 mod git_options;

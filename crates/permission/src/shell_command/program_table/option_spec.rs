@@ -1,8 +1,7 @@
-//! How the words behind a program divide into options, values and operands: by getopt's own rules.
+//! Divides the arguments of a program into options, values and operands, by the rules of getopt.
 //!
-//! An option that is not in the program's list makes the answer `None`. So an option nobody has
-//! looked at, an abbreviation of a long one and a word that only exists at run time are never taken
-//! for harmless.
+//! An unlisted option makes the result `None`. So an unchecked option, an abbreviated long one, and
+//! a word known only at run time are never treated as harmless.
 
 use std::borrow::Cow;
 
@@ -10,9 +9,9 @@ use crate::shell_command::shell_word::ShellWord;
 
 /// The options of a program that are known to only read.
 ///
-/// A letter or a name may be followed by a mark: `:` takes a value, attached or as the next word;
-/// `?` may have one attached; `<` takes the name of a file that is read. A `#` among the letters
-/// stands for a number behind the dash, as in `head -5`.
+/// A letter or name may be followed by a mark: `:` takes a value, attached or as the next word; `?`
+/// may have an attached one; `<` takes the name of a file that is read. A `#` among the letters
+/// stands for a number after the dash, as in `head -5`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OptionSpec {
     pub(crate) short: &'static str,
@@ -21,7 +20,7 @@ pub(crate) struct OptionSpec {
 
 pub(crate) const NO_OPTION: OptionSpec = OptionSpec { short: "", long: &[] };
 
-/// What follows an option.
+/// The kind of an option's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum OptionValue {
     None,
@@ -30,17 +29,17 @@ enum OptionValue {
     File,
 }
 
-/// The words of a command, divided.
+/// The divided arguments of a command.
 #[derive(Debug, Default)]
 pub(crate) struct DividedWords<'w> {
-    /// Values of options that name files to read.
+    /// Option values that name files to read.
     pub(crate) file_values: Vec<Cow<'w, ShellWord>>,
     pub(crate) operands: Vec<&'w ShellWord>,
-    /// Letters of the short options, and names of the long ones without dashes.
+    /// Short options, and long options without dashes.
     pub(crate) options: Vec<String>,
-    /// Texts that options bring.
+    /// Option values that are text.
     pub(crate) texts: Vec<String>,
-    /// An option stands behind an operand.
+    /// An option comes after an operand.
     pub(crate) is_permuted: bool,
     /// A word may turn out to be any option.
     pub(crate) has_unknown_option: bool,
@@ -85,8 +84,8 @@ impl OptionSpec {
         })
     }
 
-    /// Divides the words behind a program; `None` when one of them may be an option that is not
-    /// listed. `ends_at_operand` is for programs that take no option behind their first operand.
+    /// Divides the arguments; `None` if one may be an unlisted option. `ends_at_operand` is for
+    /// programs that accept no options after their first operand.
     pub(crate) fn divide<'w>(
         &self,
         words: &'w [ShellWord],
@@ -101,7 +100,7 @@ impl OptionSpec {
                 continue;
             }
             if is_ended || !word.may_be_option() || word.as_certain() == Some("-") {
-                // A word that falls apart may leave an option behind.
+                // A word that is split may become an option.
                 divided.has_unknown_option |= !is_ended && word.known.is_none() && word.is_split;
                 is_ended |= ends_at_operand;
                 divided.operands.push(word);
@@ -183,8 +182,8 @@ impl<'w> DividedWords<'w> {
         }
     }
 
-    /// A value that is the next word. One that may become several words, or none, would shift all
-    /// that follow.
+    /// A value in the next word. A word that may become several words, or none, would shift all
+    /// following ones.
     fn push_value(&mut self, value: OptionValue, word: &'w ShellWord) -> Option<()> {
         let may_be_several = word.known.is_none() && (word.is_split || word.is_glob);
         if may_be_several {

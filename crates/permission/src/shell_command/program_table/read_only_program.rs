@@ -1,10 +1,9 @@
-//! Programs that only read: the one list of what may run without a question, with and without a
-//! cell around it.
+//! Programs that only read: the list of what may run without a question, with and without a cell.
 //!
-//! Every option that is taken is listed; all others ask. Left out on purpose are options that write,
-//! start a program, or read names of further files from somewhere (`--files0-from`, `sort -o`,
-//! `diff -l`, `file -z`, `rg --pre`, `date -f`). `find`, `git`, `sed`, `awk`, `jq`, `tar`, `unzip`,
-//! `xxd`, `ps` and the builtins of the shell have readings of their own beside this list.
+//! Every accepted option is listed; all others ask. Options are deliberately excluded that write,
+//! start a program, or read names of further files (`--files0-from`, `sort -o`, `diff -l`, `file
+//! -z`, `rg --pre`, `date -f`). `find`, `git`, `sed`, `awk`, `jq`, `tar`, `unzip`, `xxd`, `ps` and
+//! shell builtins have analyses of their own.
 
 use super::option_spec::{NO_OPTION, OptionSpec};
 use super::reading_search::SEARCH_PROGRAMS;
@@ -16,27 +15,27 @@ pub(crate) struct ReadOnlyProgram {
     pub(crate) program: &'static str,
     pub(crate) operands: ReadOnlyOperands,
     pub(crate) options: OptionSpec,
-    /// What any option at all could do.
+    /// The worst effect that any option could have.
     pub(crate) worst_option: WorstOption,
-    /// Options whose value is the pattern, or that take away the need for one.
+    /// Options with the pattern as value, or that make it unnecessary.
     pub(crate) pattern_options: &'static [&'static str],
-    /// Options that make it show what lies below a directory; a star means it always does.
+    /// Options that make it show the contents of directories; a star means it always does.
     pub(crate) walking_options: &'static [&'static str],
     pub(crate) cell: CellNeed,
 }
 
-/// Whether a command may run unasked where nothing holds it to its judgement.
+/// Whether a command may run without a question if there is no cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CellNeed {
-    /// Everything it can be told is understood.
+    /// Yes: all of its arguments are understood.
     NotNeeded,
-    /// It runs unasked in a cell only.
+    /// No: it must run in a cell.
     Needed,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WorstOption {
-    /// Whatever a word turns out to be, the program reads.
+    /// The program only reads, for any arguments.
     Reads,
     /// Some option writes or runs something.
     Acts,
@@ -45,16 +44,16 @@ pub(crate) enum WorstOption {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ReadOnlyOperands {
     Text,
-    /// Text, and behind the first of it nothing is an option.
+    /// Text, with no options after the first operand.
     TextOnly,
     Files,
-    /// One file; a second would be written.
+    /// One file; a second one would be written.
     OneFile,
-    /// A pattern, then files, unless an option brings the pattern.
+    /// A pattern, then files, unless an option has the pattern.
     PatternThenFiles,
-    /// A format behind a plus; anything else would set the clock.
+    /// A format after a plus sign; anything else would set the clock.
     Format,
-    /// Nothing at all.
+    /// None are accepted.
     None,
 }
 
@@ -84,7 +83,7 @@ pub(super) const fn takes_text(
     ReadOnlyProgram { operands: ReadOnlyOperands::Text, ..reads_files(program, short, long) }
 }
 
-/// A program of the shell's kind, whose words are text and whose options are all harmless.
+/// A program whose arguments are text and whose options are all harmless.
 pub(super) const fn takes_any_text(program: &'static str) -> ReadOnlyProgram {
     ReadOnlyProgram { program, operands: ReadOnlyOperands::TextOnly, ..READER }
 }

@@ -1,7 +1,7 @@
 //! Programs that search files.
 //!
-//! Options that follow links below a directory are left out: a link in a stranger's tree may lead
-//! anywhere.
+//! Options that follow symlinks below a directory are excluded: a symlink in an untrusted tree may
+//! lead anywhere.
 
 use super::read_only_program::{ReadOnlyOperands, ReadOnlyProgram, in_cell, may_act, reads_files};
 

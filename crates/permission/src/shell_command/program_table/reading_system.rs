@@ -1,4 +1,4 @@
-//! Programs and builtins that print what they are told, or what the system is.
+//! Programs and builtins that print their arguments or information about the system.
 
 use super::read_only_program::{
     ReadOnlyOperands, ReadOnlyProgram, in_cell, may_act, takes_any_text, takes_text,
@@ -83,7 +83,7 @@ pub(super) const SYSTEM_PROGRAMS: &[ReadOnlyProgram] = &[
         ..takes_text("printf", "", &[])
     }),
     may_act(takes_text("wait", "nf", &[])),
-    // Another word sets the name.
+    // An argument would set the name.
     may_act(ReadOnlyProgram {
         operands: ReadOnlyOperands::None,
         ..takes_text("hostname", "s", &[&["short"]])
@@ -140,7 +140,7 @@ pub(super) const SYSTEM_PROGRAMS: &[ReadOnlyProgram] = &[
             "older:",
         ]],
     ))),
-    // `-K` ends connections, `-D` writes a file, `-N` goes to another network.
+    // `-K` closes connections, `-D` writes a file, `-N` switches to another network.
     in_cell(may_act(takes_text(
         "ss",
         "aleompitudwxS460nrHOEsMf:A:",
@@ -167,7 +167,7 @@ pub(super) const SYSTEM_PROGRAMS: &[ReadOnlyProgram] = &[
             "query:",
         ]],
     ))),
-    // `-D` keeps a cache, `-k` and `-A` name files of the system.
+    // `-D` writes a cache, `-k` and `-A` name files of the system.
     in_cell(may_act(takes_text("lsof", "i?nPp:tlu:c:as?UR", &[]))),
     // `-C`, `-c`, `-n`, `-D` and `-E` change the log, `-H` starts a pager.
     in_cell(may_act(ReadOnlyProgram {

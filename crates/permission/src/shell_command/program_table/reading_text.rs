@@ -1,4 +1,4 @@
-//! Programs that show files, or parts of them.
+//! Programs that show files or parts of them.
 
 use super::read_only_program::{ReadOnlyOperands, ReadOnlyProgram, in_cell, may_act, reads_files};
 
@@ -257,7 +257,7 @@ pub(super) const TEXT_PROGRAMS: &[ReadOnlyProgram] = &[
     reads_files("expand", "it:#", &[&["initial", "tabs:"]]),
     reads_files("unexpand", "at:", &[&["all", "first-only", "tabs:"]]),
     reads_files("tsort", "", &[]),
-    // A word that begins with `@` names a file of further options.
+    // A word that starts with `@` names a file with further options.
     in_cell(reads_files(
         "strings",
         "an:t:oe:fwds:#",
@@ -355,7 +355,7 @@ pub(super) const TEXT_PROGRAMS: &[ReadOnlyProgram] = &[
             ]],
         )
     }),
-    // `-C` compiles, `-z` starts programs, `-m` and `-f` name lists of files, `-p` sets times.
+    // `-C` compiles, `-z` starts programs, `-m` and `-f` name files with lists, `-p` sets times.
     in_cell(may_act(reads_files(
         "file",
         "bcdhiIkLlNn0rvF:e:",
@@ -378,7 +378,7 @@ pub(super) const TEXT_PROGRAMS: &[ReadOnlyProgram] = &[
             "separator:",
         ]],
     ))),
-    // `-o` writes, and so does `-R` where a depth is given.
+    // `-o` writes, and so does `-R` with a depth.
     in_cell(may_act(reads_files(
         "tree",
         "adfxL:P:I:pughDFqNQrtcUvnCASisJX",
@@ -401,7 +401,7 @@ pub(super) const TEXT_PROGRAMS: &[ReadOnlyProgram] = &[
             "timefmt:",
         ]],
     ))),
-    // `-o` writes, `-T` chooses where, and `--compress-program` starts one.
+    // `-o` writes, `-T` chooses where, and `--compress-program` starts a program.
     may_act(reads_files(
         "sort",
         "bcCdfghik:mMnrRsS:t:uVz",
@@ -463,10 +463,10 @@ pub(super) const TEXT_PROGRAMS: &[ReadOnlyProgram] = &[
     )),
 ];
 
-/// `--check` would read whatever files a list names.
+/// `--check` would read any files that a list names.
 const SUM_NAMES: &[&str] = &["binary", "tag", "text", "zero"];
 
-/// With `-c` the files are named in a list, so it counts as walking.
+/// With `-c` a list names the files, so it counts as walking.
 const fn sums(program: &'static str) -> ReadOnlyProgram {
     ReadOnlyProgram {
         walking_options: &["c", "check"],

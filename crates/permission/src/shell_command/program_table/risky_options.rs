@@ -1,7 +1,7 @@
-//! The shape of the list of options that turn a command into another one, and its plain half.
+//! Options that make a command do something else: the table's type, and its plain part.
 //!
-//! A list of what is known: an option that runs a program, loads code, or writes a file of its own
-//! choosing. Options that only read are not here.
+//! Lists options that run a program, load code, or write an arbitrary file. Options that only read
+//! are not here.
 
 use super::git_options::GIT_RISKY_OPTIONS;
 use super::tool_options::TOOL_RISKY_OPTIONS;
@@ -9,26 +9,26 @@ use super::tool_options::TOOL_RISKY_OPTIONS;
 #[derive(Debug)]
 pub(crate) struct RiskyOptions {
     pub(crate) program: &'static str,
-    /// Only behind these sub-commands; empty means always.
+    /// Only after these sub-commands; empty means always.
     pub(crate) subs: &'static [&'static str],
-    /// Long options; every abbreviation counts.
+    /// Long options, including every abbreviation.
     pub(crate) long: &'static [&'static str],
-    /// Letters that count anywhere in a cluster of short options.
+    /// Letters at any position of combined short options.
     pub(crate) short: &'static str,
-    /// Words that count as they are; with an equals sign at the end, as a beginning.
+    /// Words that match exactly, or as a prefix if they end in an equals sign.
     pub(crate) words: &'static [&'static str],
-    /// Sub-commands that count, as the first word that is no option.
+    /// Sub-commands that match as the first operand.
     pub(crate) commands: &'static [&'static str],
 }
 
-/// Nothing at all, to fill in.
+/// Empty, as a default.
 pub(super) const NO_OPTIONS: RiskyOptions =
     RiskyOptions { program: "", subs: &[], long: &[], short: "", words: &[], commands: &[] };
 
 pub(crate) const RISKY_OPTION_LISTS: &[&[RiskyOptions]] =
     &[GIT_RISKY_OPTIONS, TOOL_RISKY_OPTIONS, PLAIN];
 
-/// Options whose value is mere text, so that whatever stands behind them is no option.
+/// Options whose value is only text, so that the next word is not an option.
 pub(crate) const TEXT_VALUE_OPTIONS: &[(&str, &[&str])] = &[
     ("git", &["-m", "--message", "--author", "--date", "--grep", "--since", "--until"]),
     ("gh", &["-t", "--title", "-b", "--body", "-F", "-m", "--notes"]),

@@ -1,5 +1,5 @@
-//! Options of build tools, package managers and network programs that run programs or write files of
-//! their own choosing.
+//! Options of build tools, package managers and network programs that run programs or write
+//! arbitrary files.
 
 use super::risky_options::{NO_OPTIONS, RiskyOptions};
 

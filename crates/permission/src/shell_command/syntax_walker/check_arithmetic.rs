@@ -1,14 +1,14 @@
-//! Arithmetic: `$((…))`, `((…))`, subscripts, and numbers that the shell works out.
+//! Arithmetic: `$((…))`, `((…))`, subscripts, and other numbers that the shell evaluates.
 //!
-//! Bash evaluates a variable's text here, and a subscript in that text may run a command. So only
-//! numbers and variables that hold nothing else may stand here.
+//! Bash evaluates the text of a variable here, and a subscript in that text may run a command. So
+//! only numbers, and variables that contain only numbers, are accepted.
 
 use tree_sitter::Node;
 
 use super::line_variables::LineVariables;
 use super::{SyntaxWalker, children, named_children};
 
-/// Nodes that only put others together.
+/// Nodes that only combine others.
 const JOINTS: &[&str] = &[
     "binary_expression",
     "unary_expression",
@@ -65,7 +65,7 @@ impl<'t> SyntaxWalker<'t, '_> {
         }
     }
 
-    /// `10#` in front of a variable, which the grammar does not know.
+    /// `10#` before a variable, which the grammar does not support.
     pub(super) fn is_number_base(&self, node: Node<'_>) -> bool {
         let digits = self.source(node).trim_start().strip_suffix('#');
         let is_base = digits.is_some_and(|digits| {
@@ -88,13 +88,13 @@ impl<'t> SyntaxWalker<'t, '_> {
         }
     }
 
-    /// A place where the shell works out a number.
+    /// A place where the shell evaluates a number.
     pub(super) fn check_number(&mut self, node: Node<'t>) {
         self.descend(node, |walk| walk.check_arithmetic(node));
     }
 }
 
-/// A number, perhaps with its base.
+/// A number, possibly with its base.
 fn is_number(source: &str) -> bool {
     source.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'#'))
 }

@@ -1,15 +1,15 @@
-//! What stands between the leaves of the tree.
+//! Checks the text between the leaves of the tree.
 //!
-//! The grammar skips more than bash does: `\ ` and carriage returns count as blank there, and a
-//! line joined by a backslash falls apart into two words. Whatever is skipped must be blank to bash
-//! as well. This pass also finds every spot the grammar could not make sense of.
+//! The grammar skips more than bash does: it treats `\ ` and carriage returns as blanks, and splits
+//! a line joined by a backslash into two words. Whatever it skips must be blank in bash too. This
+//! pass also finds all error nodes.
 
 use tree_sitter::{Node, TreeCursor};
 
 use super::{SyntaxWalker, children};
 
 impl SyntaxWalker<'_, '_> {
-    /// Looks at every leaf, in order.
+    /// Checks every leaf, in order.
     pub(super) fn check_gaps(&mut self, root: Node<'_>) {
         let mut cursor = root.walk();
         let mut last_end = 0;
@@ -35,7 +35,7 @@ impl SyntaxWalker<'_, '_> {
         }
     }
 
-    /// A line end ends a command, whatever the grammar thinks; only behind an operator it does not.
+    /// In bash a line end ends a command, except after an operator; the grammar may continue.
     fn check_single_line(&mut self, node: Node<'_>) {
         let is_operator = |child: &Node<'_>| !child.is_named();
         let every = ONE_LINE.contains(&node.kind())
@@ -48,7 +48,7 @@ impl SyntaxWalker<'_, '_> {
             let gap = self.text.get(last_end..child.start_byte()).unwrap_or_default();
             let is_broken = gap.replace("\\\n", "").contains('\n');
             if is_broken && (every || is_operator(&child)) && child.kind() != "heredoc_body" {
-                self.add_doubt("a command that goes on behind the end of its line", child);
+                self.add_doubt("a command that continues after the end of its line", child);
             }
             last_end = child.end_byte();
         }
@@ -60,13 +60,14 @@ impl SyntaxWalker<'_, '_> {
         let parent = if above.goto_parent() { Some(above.node()) } else { None };
         let parent_kind = parent.map_or("", |parent| parent.kind());
         let opens = parent.is_some_and(|parent| parent.start_byte() == node.start_byte());
-        // Inside of quotes and documents everything is text; these are read letter by letter.
+        // Inside of quotes and here-documents everything is text, which is checked character by
+        // character.
         let is_text = (parent_kind == "string" && !opens)
             || parent_kind == "heredoc_body"
             || matches!(node.kind(), "heredoc_body" | "heredoc_content" | "heredoc_end")
             || is_inside_quotes(&mut above);
         if node.kind() == "comment" && !self.begins_word(node.start_byte()) {
-            self.add_doubt("a comment that is none to bash", node);
+            self.add_doubt("a comment that is not one to bash", node);
         }
         let behind = self.text.get(node.end_byte()..).unwrap_or_default();
         if matches!(node.kind(), "<" | ">") && behind.starts_with('(') {
@@ -79,7 +80,7 @@ impl SyntaxWalker<'_, '_> {
             self.add_doubt("a brace that opens nothing", node);
         }
         let gap = self.text.get(last_end..node.start_byte()).unwrap_or_default();
-        // The grammar loses a dash that stands alone in front of a document; the walk adds it.
+        // The grammar drops a lone dash before a here-document; the walk adds it.
         let is_lone_dash =
             node.kind().starts_with("<<") && parent_kind == "heredoc_redirect" && is_lone_dash(gap);
         let begins = self.begins_word(last_end) && is_blank_or_joint(gap);
@@ -88,14 +89,14 @@ impl SyntaxWalker<'_, '_> {
         }
     }
 
-    /// Does a new word begin here?
+    /// Does a word start here?
     fn begins_word(&self, at: usize) -> bool {
         let before = self.text.get(..at).and_then(|before| before.chars().next_back());
         before.is_none_or(|c| " \t\n;&|()".contains(c))
     }
 }
 
-/// Nodes that bash reads within one line.
+/// Nodes that bash expects on one line.
 const ONE_LINE: &[&str] = &[
     "command",
     "redirected_statement",
@@ -108,7 +109,7 @@ const ONE_LINE: &[&str] = &[
     "negated_command",
 ];
 
-/// The first leaf of an expansion inside of quotes: what stands before it is text as well.
+/// The first leaf of an expansion inside of quotes: what precedes it is text too.
 fn is_inside_quotes(above: &mut TreeCursor<'_>) -> bool {
     let node = above.node();
     let start = node.start_byte();
@@ -133,18 +134,18 @@ fn move_to_next_leaf(cursor: &mut TreeCursor<'_>) -> bool {
     }
 }
 
-/// A dash between blanks, which is a word to bash.
+/// A dash between blanks, which bash treats as a word.
 pub(super) fn is_lone_dash(gap: &str) -> bool {
     let inner = gap.trim_matches([' ', '\t']);
     inner == "-" && gap.starts_with([' ', '\t']) && gap.ends_with([' ', '\t'])
 }
 
-/// Joined lines and blanks, where no word could go on.
+/// Line continuations and blanks, where no word could continue.
 fn is_blank_or_joint(gap: &str) -> bool {
     gap.replace("\\\n", "").chars().all(|c| matches!(c, ' ' | '\t' | '\n'))
 }
 
-/// Blanks, line ends, and lines joined where a blank stands beside the joint.
+/// Blanks, line ends, and line continuations beside a blank.
 fn is_blank(gap: &str) -> bool {
     let without_joints = gap.replace("\\\n", "");
     let is_plain = without_joints.chars().all(|c| matches!(c, ' ' | '\t' | '\n'));

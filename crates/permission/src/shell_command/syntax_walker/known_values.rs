@@ -1,5 +1,5 @@
-//! What is known of an expansion before the shell runs: home, the present place, and variables that
-//! are only given texts written in the line.
+//! Known values of expansions: the home directory, the current directory, and variables that only
+//! get values written in the line.
 
 use tree_sitter::Node;
 
@@ -7,7 +7,7 @@ use super::SyntaxWalker;
 use crate::shell_command::shell_word::{ShellWord, WordUnit, expand_words};
 
 impl<'t> SyntaxWalker<'t, '_> {
-    /// `$HOME` and `$PWD`, where nothing in the line sets them.
+    /// `$HOME` and `$PWD`, unless the line sets them.
     pub(super) fn known_directory(&self, source: &str) -> Option<String> {
         let path = match source {
             "$HOME" | "${HOME}" if !self.variables.is_set("HOME") => {
@@ -24,7 +24,7 @@ impl<'t> SyntaxWalker<'t, '_> {
         (!text.contains([' ', '*', '?', '['])).then(|| text.to_owned())
     }
 
-    /// `~` at the beginning of a word, or behind `=` or `:`.
+    /// `~` at the beginning of a word, or after `=` or `:`.
     pub(super) fn expand_home(&mut self, units: &mut Vec<WordUnit>) {
         let is_plain = |unit: &WordUnit, wanted: char| {
             *unit == WordUnit::Letter { letter: wanted, is_quoted: false }
@@ -52,7 +52,7 @@ impl<'t> SyntaxWalker<'t, '_> {
         units.splice(at..=at, put);
     }
 
-    /// A word that is one variable and nothing else, whose values are all written in this line.
+    /// A word that is a single variable, all of whose values are written in this line.
     pub(super) fn listed_values(&self, node: Node<'t>) -> Option<Vec<ShellWord>> {
         let source = self.source(node);
         let is_quoted = source.starts_with('"');
@@ -60,13 +60,13 @@ impl<'t> SyntaxWalker<'t, '_> {
         let name = inner.strip_prefix("${").and_then(|name| name.strip_suffix('}'));
         let name = name.or_else(|| inner.strip_prefix('$'))?;
         let values = self.variables.values.get(name)?;
-        // Without quotes a value is divided at blanks, and is a pattern once more.
+        // An unquoted value is split at blanks and expanded as a pattern again.
         let is_whole =
             |value: &String| is_quoted || !value.contains(|c: char| c.is_whitespace() || c == '\\');
         if !values.iter().all(is_whole) || values.iter().any(String::is_empty) {
             return None;
         }
-        // A pattern in the list of a loop has become names by the time the variable is used.
+        // A pattern in a loop's list is expanded before the variable is used.
         let word = |value: &String| {
             let letter = |letter| WordUnit::Letter { letter, is_quoted: false };
             let units: Vec<WordUnit> = value.chars().map(letter).collect();

@@ -1,8 +1,8 @@
-//! Variables of a line and what is certain about them, found before the walk.
+//! Finds what is certain about the variables of a line, before the walk.
 //!
-//! Arithmetic evaluates the text of a variable, subscripts and all, so a variable may only stand
-//! there when every value it is given in this line is a number. And a variable that is only ever
-//! given certain texts can be put in its place. The order of commands is not considered.
+//! Arithmetic evaluates the text of a variable, including subscripts, so a variable is accepted
+//! there only if all its values in this line are numbers. A variable that only gets certain values
+//! can be replaced by them. The order of commands is ignored.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,17 +13,17 @@ use crate::shell_command::shell_variable::is_line_local_variable;
 /// What is known of the variables of a line.
 #[derive(Debug, Default)]
 pub(super) struct LineVariables {
-    /// Given something else than a number somewhere.
+    /// Variables that get a value other than a number.
     texts: BTreeSet<String>,
-    /// Given a number somewhere.
+    /// Variables that get a number.
     numbers: BTreeSet<String>,
-    /// Certain values, each written in the line; missing when any value is not certain.
+    /// The certain values of variables; without an entry if any value is uncertain.
     pub(super) values: BTreeMap<String, Vec<String>>,
-    /// Functions defined anywhere in the line.
+    /// Functions defined in the line.
     pub(super) functions: BTreeSet<String>,
 }
 
-/// Numbers to the shell, whatever is done.
+/// Variables that are always numbers.
 const ALWAYS_NUMBERS: &[&str] = &[
     "RANDOM",
     "SECONDS",
@@ -107,7 +107,7 @@ impl LineVariables {
                     self.assign_value(source(child), Some(("unknown", "")), uncertain);
                 }
             }
-            // `${x:=y}` gives a value as well.
+            // `${x:=y}` assigns a value too.
             "expansion" if source(node).contains('=') => {
                 let name = source(node).trim_start_matches("${");
                 let end = name.find(|c: char| !c.is_alphanumeric() && c != '_');
@@ -142,13 +142,13 @@ impl LineVariables {
         }
     }
 
-    /// Is it given a value anywhere in the line?
+    /// Does the line assign a value to it?
     pub(super) fn is_set(&self, name: &str) -> bool {
         self.texts.contains(name) || self.numbers.contains(name)
     }
 
-    /// May an expression set this variable without changing what programs or the shell do? Those
-    /// that are always numbers to bash stay so.
+    /// May arithmetic set this variable without affecting programs or the shell? Variables that
+    /// bash always treats as numbers are harmless.
     pub(super) fn may_be_set_by_arithmetic(name: &str) -> bool {
         let is_special = name.chars().all(|c| "#?$!".contains(c));
         is_special || ALWAYS_NUMBERS.contains(&name) || is_line_local_variable(name)
@@ -162,10 +162,10 @@ impl LineVariables {
     }
 }
 
-/// Commands that may hide one of those that set variables.
+/// Commands before which a command that sets variables may be hidden.
 const WRAPPED: &[&str] = &["builtin", "command", "eval", "time"];
 
-/// The text of a value without anything the shell would change.
+/// The text of a value, if the shell would not change it.
 fn to_plain_value<'t>(kind: &str, source: &'t str) -> Option<&'t str> {
     let (inner, is_quoted) = match kind {
         "raw_string" => (source.strip_prefix('\'')?.strip_suffix('\'')?, true),

@@ -1,8 +1,8 @@
-//! From the grammar's tree to the commands of a line, taking only what is known.
+//! Walks the grammar's tree to find the commands of a line, and accepts only known nodes.
 //!
-//! The walk visits the tree once. A kind of node it does not know, a gap that is not blank, a word
-//! with a letter the shell would treat specially: each is a doubt, and a line with a doubt is never
-//! allowed by itself. What can be found in a doubtful line is still found, for deny rules.
+//! An unknown kind of node, a gap that is not blank, a word with a special character: each is a
+//! doubt, and a line with a doubt is never allowed by analysis alone. Commands in a doubtful line
+//! are still collected, for deny rules.
 
 mod check_arithmetic;
 mod check_gaps;
@@ -30,23 +30,23 @@ use super::wrapper;
 use crate::file_system_view::FileSystemView;
 use line_variables::LineVariables;
 
-/// Tree levels followed; deeper ones are a doubt.
+/// Limit on the depth of the tree; deeper nodes are a doubt.
 const DEPTH_MAX: usize = 120;
 
-/// Shells within shells followed.
+/// Limit on nested shells.
 pub(super) const NESTED_MAX: u8 = 8;
 
-/// Doubts kept; the first says enough.
+/// Limit on the doubts kept; the first one is sufficient.
 const DOUBTS_MAX: usize = 8;
 
-/// Parts kept; a line with more is not understood.
+/// Limit on the parts; a line with more is not understood.
 const PARTS_MAX: usize = 50_000;
 
 #[derive(Clone, Copy)]
 pub(crate) struct ScriptContext<'a> {
     pub(crate) cwd: Option<&'a Path>,
     pub(crate) file_system: &'a dyn FileSystemView,
-    /// How deep in the trees of other lines this one is found.
+    /// The nesting depth of this text in other lines.
     pub(crate) depth: usize,
 }
 
@@ -74,8 +74,8 @@ pub(crate) fn parse_script(text: &str, context: ScriptContext<'_>) -> ParsedShel
     script
 }
 
-/// `time` in front of a group, which the grammar does not know, becomes blanks: it changes nothing of
-/// what runs.
+/// Replaces `time` before a group, which the grammar does not support, by blanks: it does not
+/// change what runs.
 fn blank_leading_time(text: &str) -> Cow<'_, str> {
     let rest = text.trim_start_matches([' ', '\t', '\n']);
     let behind = rest.strip_prefix("time").map(|rest| rest.trim_start_matches([' ', '\t']));
@@ -89,7 +89,7 @@ fn blank_leading_time(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The same for text inside a line, whose shell stands elsewhere.
+/// The same for text inside a line, whose shell has other directories.
 pub(super) fn parse_script_at(
     text: &str,
     context: ScriptContext<'_>,
@@ -142,17 +142,17 @@ struct SyntaxWalker<'t, 's> {
     nested: u8,
     depth: usize,
     variables: LineVariables,
-    /// Functions that are certain to be defined by now.
+    /// Functions that are certainly defined at this point.
     functions: BTreeSet<String>,
-    /// Texts given to commands as input.
+    /// Texts that commands get as input.
     input_texts: Vec<String>,
-    /// Substitutions around what is being read.
+    /// The number of enclosing substitutions.
     substitutions: usize,
-    /// Where the statement being read stands.
+    /// The directories of the current statement.
     directories: PossibleDirectories,
-    /// Something in what was read may have moved the shell.
+    /// Something so far may have changed the shell's directory.
     may_have_moved: bool,
-    /// The parts of functions, which run wherever they are called.
+    /// The parts in functions, which run wherever they are called.
     function_bodies: Vec<Range<usize>>,
     script: &'s mut ParsedShellScript,
 }
@@ -167,13 +167,13 @@ impl<'t> SyntaxWalker<'t, '_> {
         push_doubt(self.script, why, text);
     }
 
-    /// Where these parts stand cannot be told.
+    /// Marks the directories of these parts as unknown.
     fn forget_directories(&mut self, parts: Range<usize>) {
         let parts = self.script.parts.get_mut(parts).unwrap_or_default();
         parts.iter_mut().for_each(|part| part.working_directories = PossibleDirectories::Unknown);
     }
 
-    /// Goes one level down, if that is not too deep.
+    /// Descends one level, up to the limit.
     fn descend<T>(&mut self, node: Node<'_>, go: impl FnOnce(&mut Self) -> T) -> Option<T> {
         if self.depth >= DEPTH_MAX || self.script.parts.len() >= PARTS_MAX {
             self.add_doubt("nested too deep", node);

@@ -13,7 +13,7 @@ use crate::shell_command::parsed_script::{PossibleDirectories, SimpleCommand};
 use crate::shell_command::shell_word::ShellWord;
 use crate::shell_command::wrapper;
 
-/// Words of bash's own grammar. As the name of a command, the grammar has lost its way.
+/// Keywords of bash. If one is the name of a command, the grammar has misparsed the line.
 const RESERVED: &[&str] = &[
     "if", "then", "else", "elif", "fi", "do", "done", "case", "esac", "while", "until", "for",
     "function", "select", "coproc", "in", "{", "}", "!", "[[", "]]",
@@ -28,7 +28,7 @@ impl<'t> SyntaxWalker<'t, '_> {
         self.walk_command_with_redirects(node, node, &[], directories)
     }
 
-    /// A command, with the redirects that stand behind it.
+    /// A command with the redirects after it.
     pub(super) fn walk_command_with_redirects(
         &mut self,
         node: Node<'t>,
@@ -85,7 +85,7 @@ impl<'t> SyntaxWalker<'t, '_> {
         outcome
     }
 
-    /// Words the grammar took for plain ones that bash takes for grammar.
+    /// Detects keywords that the grammar treats as plain words.
     fn check_reserved(&mut self, node: Node<'t>, is_name: bool, before: &[ShellWord]) {
         let source = self.source(node);
         let opens = |word: &ShellWord| matches!(word.text.as_str(), "time" | "coproc" | "!" | "-p");
@@ -172,7 +172,7 @@ impl<'t> SyntaxWalker<'t, '_> {
         StatementDirectories { on_success: ok, on_failure: part.working_directories.clone() }
     }
 
-    /// Adds a part with everything it runs in turn.
+    /// Adds a part with everything it runs.
     pub(super) fn add_command(&mut self, mut part: SimpleCommand) {
         let first = part.words.first().and_then(ShellWord::as_known);
         part.is_function = first.is_some_and(|name| self.functions.contains(name));
@@ -184,7 +184,7 @@ impl<'t> SyntaxWalker<'t, '_> {
     }
 }
 
-/// Commands that leave the shell somewhere else, or may.
+/// Commands that may change the shell's directory.
 fn may_change_directory(program: &str) -> bool {
     matches!(program, "cd" | "pushd" | "popd" | "eval" | "source" | "." | "command" | "builtin")
 }

@@ -1,7 +1,7 @@
-//! Conditions in brackets, single and double: what they look at and what in them may run.
+//! Conditions in single and double brackets: the files they test, and what in them may run.
 //!
-//! Inside of double brackets numbers are worked out as arithmetic; inside of single ones `<`, `>`,
-//! `&&` and `||` are not part of the test at all, whatever the grammar thinks.
+//! In double brackets numbers are evaluated as arithmetic; in single ones `<`, `>`, `&&` and `||`
+//! are not part of the test, although the grammar thinks so.
 
 use tree_sitter::Node;
 
@@ -12,7 +12,7 @@ use crate::shell_command::shell_word::ShellWord;
 const COMPARES_NUMBERS: &[&str] = &["-eq", "-ne", "-lt", "-le", "-gt", "-ge"];
 
 impl<'t> SyntaxWalker<'t, '_> {
-    /// A test command. What it tests is looked at, and nothing else happens.
+    /// A test command, which only tests files.
     pub(super) fn walk_condition(&mut self, node: Node<'t>) {
         let opening = node.child(0).map_or("", |child| child.kind());
         match opening {
@@ -84,7 +84,7 @@ impl<'t> SyntaxWalker<'t, '_> {
         }
     }
 
-    /// The words that the builtin is given, brackets included, whatever tree the grammar makes of them.
+    /// The arguments of the builtin, brackets included, for any tree that the grammar builds.
     fn collect_test_words(&mut self, node: Node<'t>, words: &mut Vec<ShellWord>) {
         for child in children(node) {
             match child.kind() {

@@ -1,4 +1,4 @@
-//! Variables that are set, declared or taken back.
+//! Setting, declaring and unsetting variables.
 
 use tree_sitter::Node;
 
@@ -19,8 +19,7 @@ impl<'t> SyntaxWalker<'t, '_> {
         let value = match node.child_by_field_name("value") {
             None => Some(ShellWord::literal("")),
             Some(array) if array.kind() == "array" => {
-                // Bash itself loses its way among quotes there, and takes the next line for a new
-                // command.
+                // Bash itself misparses quotes there, and treats the next line as a new command.
                 if self.substitutions > 0 && self.source(array).contains(['\'', '"', '\\']) {
                     self.add_doubt("a quoted array within a substitution", array);
                 }
@@ -37,7 +36,7 @@ impl<'t> SyntaxWalker<'t, '_> {
         VariableAssignment { name, value, text }
     }
 
-    /// Assignments with no command behind them.
+    /// Assignments without a command.
     pub(super) fn walk_assignments(&mut self, node: Node<'t>, directories: &PossibleDirectories) {
         let mut part = self.empty_command(node, directories);
         if node.kind() == "variable_assignment" {

@@ -1,14 +1,14 @@
-//! `${…}`, `$(…)` and `<(…)`: what they run.
+//! `${…}`, `$(…)` and `<(…)`: the commands they run.
 //!
 //! An expansion may transform a variable's text in many ways, and some evaluate it. Only those that
-//! merely cut, replace or default are taken.
+//! cut, replace or default are accepted.
 
 use tree_sitter::Node;
 
 use super::{SyntaxWalker, children, named_children};
 use crate::shell_command::parsed_script::PossibleDirectories;
 
-/// Transformations of a variable that show it in another way and evaluate nothing.
+/// Transformations that only show a variable in another form.
 const SHOWN: &[&str] = &["@Q}", "@U}", "@u}", "@L}", "@a}", "@E}", "@K}", "@k}"];
 
 impl<'t> SyntaxWalker<'t, '_> {
@@ -27,7 +27,7 @@ impl<'t> SyntaxWalker<'t, '_> {
                 "regex" => self.check_inert(child),
                 "word" if is_range(&operators) => self.check_number(child),
                 "raw_string" | "ansi_c_string" if is_quoted => {
-                    self.add_doubt("quotes that are none inside of double quotes", child);
+                    self.add_doubt("quotes that have no effect inside double quotes", child);
                 }
                 "word" => self.check_inert(child),
                 "concatenation" => {
@@ -57,12 +57,12 @@ impl<'t> SyntaxWalker<'t, '_> {
     fn walk_expansion_operand(&mut self, node: Node<'t>, is_quoted: bool) {
         let is_raw = matches!(node.kind(), "raw_string" | "ansi_c_string");
         if is_raw && is_quoted {
-            return self.add_doubt("quotes that are none inside of double quotes", node);
+            return self.add_doubt("quotes that have no effect inside double quotes", node);
         }
         self.descend(node, |walk| walk.collect_units(node, is_quoted, &mut Vec::new()));
     }
 
-    /// Text that is matched and never evaluated.
+    /// Text that is matched but never evaluated.
     pub(super) fn check_inert(&mut self, node: Node<'t>) {
         let text = self.source(node);
         let is_anchor = |rest: &str| rest.is_empty() || rest.starts_with([')', '|']);
@@ -77,7 +77,7 @@ impl<'t> SyntaxWalker<'t, '_> {
         }
     }
 
-    /// `$(…)`, back-quotes and `<(…)`: a shell of its own.
+    /// `$(…)`, backquotes and `<(…)`: a subshell.
     pub(super) fn walk_substitution(&mut self, node: Node<'t>) {
         let source = self.source(node);
         if source.trim_start().starts_with('`') && source.contains('\\') {

@@ -1,4 +1,4 @@
-//! Files that a command is connected to, and texts it is given.
+//! Redirects: files connected to a command, and here-documents.
 
 use tree_sitter::Node;
 
@@ -10,8 +10,8 @@ use crate::shell_command::shell_variable::is_variable_name;
 use crate::shell_command::shell_word::WordUnit;
 
 impl<'t> SyntaxWalker<'t, '_> {
-    /// A statement with redirects behind it. Those of a plain command belong to it; those behind
-    /// anything longer are judged wherever the shell may stand by then.
+    /// A statement with redirects after it. Those of a simple command belong to it; those of a
+    /// compound one are checked for all directories the shell may be in by then.
     pub(super) fn walk_redirected_statement(
         &mut self,
         node: Node<'t>,
@@ -41,7 +41,7 @@ impl<'t> SyntaxWalker<'t, '_> {
             }
         }
         if !part.words.is_empty() {
-            self.add_doubt("a word behind a redirect of several commands", node);
+            self.add_doubt("a word after a redirect of several commands", node);
             part.words.clear();
         }
         if !part.redirects.is_empty() || body.is_none() {
@@ -50,7 +50,7 @@ impl<'t> SyntaxWalker<'t, '_> {
         after
     }
 
-    /// One redirect. Words that stand behind its target belong to the command.
+    /// One redirect. Words after its target belong to the command.
     pub(super) fn walk_redirect(&mut self, node: Node<'t>, part: &mut SimpleCommand) {
         if self.follows_variable(node.start_byte()) {
             self.add_doubt("a redirect that sets a variable", node);
@@ -71,7 +71,7 @@ impl<'t> SyntaxWalker<'t, '_> {
         }
     }
 
-    /// `{name}>file` gives the variable the number of the file.
+    /// `{name}>file` assigns the descriptor's number to the variable.
     fn follows_variable(&self, at: usize) -> bool {
         let before = self.text.get(..at).and_then(|text| text.strip_suffix('}'));
         let name = before.map(|text| text.rsplit('{').next().unwrap_or_default());
@@ -144,7 +144,7 @@ impl<'t> SyntaxWalker<'t, '_> {
         }
         let strip = |line: &'t str| if strips_tabs { line.trim_start_matches('\t') } else { line };
         let text = self.text.get(from..end.start_byte()).unwrap_or_default();
-        // Tabs in front of the mark are part of neither.
+        // Tabs before the delimiter belong neither to it nor to the text.
         let (body, lead) = text.rsplit_once('\n').map_or(("", text), |(body, lead)| (body, lead));
         let rest = self.text.get(end.end_byte()..).unwrap_or_default();
         let ends = strip(lead).is_empty()
@@ -172,7 +172,7 @@ impl<'t> SyntaxWalker<'t, '_> {
         }
     }
 
-    /// What stands on the first line of a document behind its mark: a pipe, or another command.
+    /// The text after the delimiter on the first line: a pipe, or another command.
     pub(super) fn walk_after_heredoc(
         &mut self,
         node: Node<'t>,
@@ -193,13 +193,16 @@ impl<'t> SyntaxWalker<'t, '_> {
             }
             if child.kind() == "pipeline" {
                 let has_moved = std::mem::take(&mut self.may_have_moved);
-                // A pipe binds more tightly than what the grammar puts behind it.
+                // A pipe binds more tightly than what the grammar puts after it.
                 let directories = outcome.on_success.clone().union_with(outcome.on_failure.clone());
                 for piece in named_children(child) {
                     self.walk_statement(piece, directories.clone());
                 }
                 if self.may_have_moved {
-                    self.add_doubt("a move behind a document's mark", child);
+                    self.add_doubt(
+                        "a change of directory after a here-document's delimiter",
+                        child,
+                    );
                 }
                 self.may_have_moved |= has_moved;
             } else if has_field("right") && operator == Some("&&") {
@@ -215,7 +218,7 @@ impl<'t> SyntaxWalker<'t, '_> {
                     on_failure: right.on_failure,
                 };
             } else {
-                self.add_doubt("something behind a document's mark", child);
+                self.add_doubt("text after a here-document's delimiter", child);
                 self.walk_statement(child, PossibleDirectories::Unknown);
             }
         }

@@ -1,4 +1,4 @@
-//! Statements: which commands run, and where the shell stands when they do.
+//! Statements: which commands run, and in which directories.
 //!
 //! A statement has two outcomes, because `cd x && y` only runs `y` in `x`, while `cd x; y` may run
 //! it in either place.
@@ -11,7 +11,7 @@ use crate::shell_command::shell_builtin::takes_known_name;
 use crate::shell_command::shell_word::ShellWord;
 use crate::shell_command::xargs_command::{filters_lines, lists_names};
 
-/// Where the shell stands after a statement that succeeded, and after one that failed.
+/// The shell's possible directories after a statement succeeded, and after it failed.
 #[derive(Clone, Debug)]
 pub(super) struct StatementDirectories {
     pub(super) on_success: PossibleDirectories,
@@ -111,7 +111,7 @@ impl<'t> SyntaxWalker<'t, '_> {
         }
     }
 
-    /// Marks a command that is given a list of names by the pipe, and tells whether it hands one on.
+    /// Marks a command whose input is a list of file names, and returns whether it passes one on.
     fn pass_listed_names(&mut self, at: usize, is_list: bool) -> bool {
         let is_simple = self
             .script
@@ -123,7 +123,7 @@ impl<'t> SyntaxWalker<'t, '_> {
         lists_names(part) || is_list && filters_lines(part)
     }
 
-    /// What a pipe carries, as far as it is plainly printed, may be read by a shell at its end.
+    /// Text that is printed into a pipe may be run by a shell at its end.
     fn collect_printed_text(&mut self, from: usize) {
         for part in self.script.parts.get(from..).unwrap_or_default() {
             let words: Vec<&str> = part.words.iter().map(|word| word.text.as_str()).collect();
@@ -133,7 +133,7 @@ impl<'t> SyntaxWalker<'t, '_> {
         }
     }
 
-    /// Statements one after the other. A branch may or may not be taken, so every place counts.
+    /// A sequence of statements. A branch may or may not be taken, so all directories count.
     pub(super) fn walk_sequence(
         &mut self,
         node: Node<'t>,
@@ -198,7 +198,7 @@ impl<'t> SyntaxWalker<'t, '_> {
         outcome
     }
 
-    /// A loop: when it moves the shell, the second round begins elsewhere.
+    /// A loop: if it changes the directory, the next iteration starts in another one.
     fn walk_loop(
         &mut self,
         node: Node<'t>,
@@ -275,7 +275,7 @@ impl<'t> SyntaxWalker<'t, '_> {
         StatementDirectories::same_for_both(after.union_with(directories))
     }
 
-    /// A function: its body is judged where it is written, for wherever it may be called.
+    /// A function: its body is checked at its definition, for every place it may be called from.
     fn walk_function(&mut self, node: Node<'t>, directories: &PossibleDirectories) {
         let inside = directories.clone();
         let from = self.script.parts.len();
@@ -296,7 +296,7 @@ impl<'t> SyntaxWalker<'t, '_> {
         for body in node.children_by_field_name("body", &mut node.walk()) {
             self.walk_statement(body, inside.clone());
         }
-        // A function that calls itself may do so for ever, in ever more processes.
+        // A recursive function may run forever and start ever more processes.
         let own = self.script.parts.get(from..).unwrap_or_default();
         let names = own.iter().filter_map(|part| part.words.first());
         let calls = |word: &ShellWord| self.variables.functions.contains(&word.text);
@@ -315,7 +315,7 @@ impl<'t> SyntaxWalker<'t, '_> {
     }
 }
 
-/// Is anything below this node put in the background? A loop would start it again and again.
+/// Does anything below this node run in the background? A loop would start it many times.
 fn has_background(node: Node<'_>) -> bool {
     let mut cursor = node.walk();
     loop {

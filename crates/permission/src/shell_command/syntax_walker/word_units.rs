@@ -1,8 +1,8 @@
-//! Words of the tree, letter by letter.
+//! Words of the tree, character by character.
 //!
-//! The grammar says where a word begins and ends; what its letters mean is decided here again, by
-//! bash's own rules of quoting. A letter that bash would treat specially and the grammar did not is
-//! a doubt.
+//! The grammar determines where a word starts and ends; the meaning of its characters is determined
+//! here again, by bash's rules of quoting. A character that is special in bash but not in the
+//! grammar is a doubt.
 
 use tree_sitter::Node;
 
@@ -10,7 +10,7 @@ use super::{SyntaxWalker, children, named_children};
 use crate::shell_command::char_cursor::ShellCharCursor;
 use crate::shell_command::shell_word::{ShellWord, WordUnit, expand_words};
 
-/// Nodes that stand for text of their own inside of a word.
+/// Nodes of expansions inside of a word.
 const EXPANSIONS: &[&str] =
     &["simple_expansion", "expansion", "command_substitution", "arithmetic_expansion"];
 
@@ -41,7 +41,7 @@ impl<'t> SyntaxWalker<'t, '_> {
         }
     }
 
-    /// The one word that a node becomes where the shell makes only one of it.
+    /// The word of a node, where the shell produces exactly one.
     pub(super) fn parse_word(&mut self, node: Node<'t>) -> ShellWord {
         let mut words = self.parse_words(node);
         if words.len() > 1 {
@@ -114,7 +114,7 @@ impl<'t> SyntaxWalker<'t, '_> {
         }
     }
 
-    /// An expansion in a word: what it runs is walked, what it becomes is a hole.
+    /// An expansion in a word: its commands are walked, its value is a placeholder.
     pub(super) fn collect_expansion(
         &mut self,
         node: Node<'t>,
@@ -130,7 +130,7 @@ impl<'t> SyntaxWalker<'t, '_> {
                     self.add_doubt("a variable with a gap in it", node);
                 }
                 let name = self.source(node).trim_start().trim_start_matches('$');
-                // A number is one word, unless its digits are taken for blanks.
+                // A number is one word, unless its digits are in `IFS`.
                 let is_one = name != "!" && self.variables.is_number(name);
                 is_quoted || is_one && !self.variables.is_set("IFS")
             }
@@ -140,7 +140,7 @@ impl<'t> SyntaxWalker<'t, '_> {
             }
             "command_substitution" => {
                 self.walk_substitution(node);
-                // Prints a number, and people use it for that.
+                // Prints a number, and is commonly used.
                 if self.source(node) == "$(nproc)" {
                     return push_quoted("1", units);
                 }
@@ -158,7 +158,7 @@ impl<'t> SyntaxWalker<'t, '_> {
         self.text.get(at..).unwrap_or_default()
     }
 
-    /// Unquoted letters.
+    /// Unquoted characters.
     fn collect_plain(&mut self, node: Node<'t>, text: &str, units: &mut Vec<WordUnit>) {
         let mut letters = text.chars();
         while let Some(letter) = letters.next() {
@@ -174,14 +174,14 @@ impl<'t> SyntaxWalker<'t, '_> {
         }
     }
 
-    /// Double quotes: text with expansions in it.
+    /// Double quotes: text with expansions.
     fn collect_double_quoted(&mut self, node: Node<'t>, units: &mut Vec<WordUnit>) {
         let start = node.start_byte() + 1;
         let end = node.end_byte().saturating_sub(1);
         self.collect_quoted_text(node, start, end, "\"", units);
     }
 
-    /// Text between `start` and `end` in which only expansions and backslashes mean anything.
+    /// Text between `start` and `end` in which only expansions and backslashes are special.
     pub(super) fn collect_quoted_text(
         &mut self,
         node: Node<'t>,
@@ -198,7 +198,7 @@ impl<'t> SyntaxWalker<'t, '_> {
             if !EXPANSIONS.contains(&child.kind()) {
                 self.add_doubt("a kind of text that is not known", child);
             }
-            // The grammar counts blanks in front of an expansion to the expansion.
+            // The grammar includes blanks before an expansion in the expansion.
             let source = self.source(child);
             let blanks = source.len() - source.trim_start().len();
             let from = child.start_byte() + blanks;
@@ -257,7 +257,7 @@ fn push_quoted_char(letter: char, units: &mut Vec<WordUnit>) {
     units.push(WordUnit::Letter { letter, is_quoted: true });
 }
 
-/// Letters that unquoted words of the grammar must not hold, and letters that people cannot see.
+/// Characters that unquoted words of the grammar must not contain, and invisible ones.
 fn is_special(c: char) -> bool {
     "$`\"'();&|<>".contains(c)
         || c.is_whitespace()

@@ -1,7 +1,7 @@
-//! One exchange while it passes through the recorder, within bounds.
+//! Collects one exchange while it passes through the recorder, up to a limit.
 //!
-//! Holds everything in memory until the exchange is over, because a secret may be cut in two by any
-//! boundary and only the whole can be scrubbed. Does not scrub or write itself.
+//! Keeps everything in memory until the end of the exchange, because a secret may be split at any
+//! boundary, and only the complete data can be scrubbed. Does not scrub or write itself.
 
 use std::time::Instant;
 
@@ -11,15 +11,15 @@ use crate::cassette::exchange::{
 };
 use crate::server;
 
-/// One exchange as it passes.
+/// One exchange in progress.
 pub(super) struct ExchangeRecording {
     pub(super) number: usize,
     exchange: RecordedExchange,
     began: Instant,
     is_ended: bool,
-    /// How much more may be held.
+    /// The remaining size limit.
     bytes_left: usize,
-    /// Why it cannot be recorded, once that is known.
+    /// Why it will not be recorded.
     refusal: Option<UnrecordedReason>,
 }
 
@@ -53,7 +53,7 @@ impl ExchangeRecording {
         recording
     }
 
-    /// The head of the answer came.
+    /// The head of the answer has arrived.
     pub(super) fn record_head(
         &mut self,
         status: u16,
@@ -68,7 +68,7 @@ impl ExchangeRecording {
         self.exchange.head = Some(RecordedResponseHead { status, headers, length, millis });
     }
 
-    /// A piece of the answer came.
+    /// A chunk of the answer has arrived.
     pub(super) fn record_chunk(&mut self, bytes: &[u8]) {
         if self.reserve_bytes(bytes.len()) {
             let millis = self.elapsed_millis();
@@ -82,7 +82,7 @@ impl ExchangeRecording {
         self.is_ended = true;
     }
 
-    /// It is not to be recorded. What was held is let go.
+    /// Stops recording this exchange, and frees its memory.
     pub(super) fn refuse(&mut self, why: UnrecordedReason) {
         self.refusal.get_or_insert(why);
         self.exchange.chunks = Vec::new();
@@ -98,14 +98,14 @@ impl ExchangeRecording {
         &self.exchange.request.method
     }
 
-    /// Nothing more will come. An answer that has not ended was abandoned by one side.
+    /// The exchange is over. An answer that has not ended was abandoned by one side.
     pub(super) fn finish(&mut self) {
         if !self.is_ended {
             self.record_end(ExchangeEnd::Unfinished);
         }
     }
 
-    /// The exchange, or why it is not to be recorded.
+    /// The exchange, or why it is not recorded.
     pub(super) fn into_exchange(self) -> Result<RecordedExchange, UnrecordedReason> {
         match self.refusal {
             Some(why) => Err(why),

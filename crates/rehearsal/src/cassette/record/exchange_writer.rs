@@ -1,5 +1,5 @@
-//! From a recorded exchange to a file: filter the headers, scrub, check for leaks, write. In this
-//! order, and nothing reaches the disk any other way.
+//! Writes a recorded exchange: filters the headers, scrubs, checks for leaks, writes. Always in
+//! this order, and nothing else writes to disk.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -18,14 +18,14 @@ use crate::lock::lock;
 pub(super) struct ExchangeWriter {
     pub(super) folder: PathBuf,
     pub(super) scrubber: CassetteScrubber,
-    /// Headers to keep besides those that always are; names in lower case.
+    /// Further headers to keep; names in lower case.
     pub(super) extra_headers: Vec<String>,
     summary: Mutex<RecordSummary>,
-    /// How many exchanges are begun and not yet written or given up.
+    /// The number of exchanges that are neither written nor abandoned yet.
     open_exchanges: watch::Sender<usize>,
 }
 
-/// Counts one exchange as begun until it is dropped.
+/// Counts one exchange as open until it is dropped.
 pub(super) struct OpenExchangeGuard(Arc<ExchangeWriter>);
 
 impl Drop for OpenExchangeGuard {
@@ -58,7 +58,7 @@ impl ExchangeWriter {
         lock(&self.summary).clone()
     }
 
-    /// Writes an exchange down, or notes why not. Takes as long as a disk takes.
+    /// Writes an exchange, or records why not. Blocks on the disk.
     pub(super) fn save(&self, recording: ExchangeRecording) {
         let number = recording.number;
         let request = RecordedRequest {
@@ -109,7 +109,7 @@ impl ExchangeWriter {
         Ok(())
     }
 
-    /// An unknown header may hold a secret, so only known ones are kept.
+    /// Only known headers are kept, because others may contain secrets.
     fn filter_headers(&self, exchange: &mut RecordedExchange) {
         let is_extra = |name: &str| {
             self.extra_headers.iter().any(|kept| kept == name)
@@ -128,7 +128,7 @@ impl ExchangeWriter {
     }
 }
 
-/// Headers of a request that say what kind of request it is.
+/// Request headers that describe the kind of request.
 const RECORDED_REQUEST_HEADERS: [&str; 6] = [
     "content-type",
     "accept",
@@ -137,7 +137,7 @@ const RECORDED_REQUEST_HEADERS: [&str; 6] = [
     "openai-beta",
     "x-windlass-source",
 ];
-/// Headers of an answer that a client acts on, besides the limits of its rate.
+/// Response headers that clients use, in addition to rate limits.
 const RECORDED_RESPONSE_HEADERS: [&str; 6] = [
     "content-type",
     "content-language",

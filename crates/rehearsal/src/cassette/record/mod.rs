@@ -1,8 +1,8 @@
-//! The recorder's handle: start, let traffic pass, see what came of it.
+//! The recorder's handle: start, record, get the summary.
 //!
-//! A reverse proxy on 127.0.0.1 in front of one real server. The client to record gets its address
-//! instead of the server's. `relay` forwards traffic, `exchange_recording` collects it,
-//! `exchange_writer` scrubs and writes.
+//! A reverse proxy on 127.0.0.1 in front of one real server; the client uses its address instead of
+//! the server's. `relay` forwards traffic, `exchange_recording` collects it, `exchange_writer`
+//! scrubs and writes.
 
 mod exchange_recording;
 mod exchange_writer;
@@ -24,21 +24,21 @@ use upstream::Upstream;
 
 pub use summary::{RecordSummary, UnrecordedExchange, UnrecordedReason};
 
-/// What to record, and where to.
+/// Options of a recorder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordOptions {
-    /// The real server: scheme, host, port and the path below which the wire's own paths begin.
+    /// The real server: scheme, host, port and base path.
     pub upstream: String,
-    /// The folder for the recording, one file for each exchange. Made if it is not there; it must
-    /// hold no recording yet.
+    /// The folder for the recording, with one file per exchange. Created if missing; must not
+    /// contain a recording.
     pub out: PathBuf,
     /// The port on 127.0.0.1; 0 takes any free one.
     pub port: u16,
-    /// What to take out besides what is always taken out.
+    /// What to scrub, in addition to the defaults.
     pub scrub: ScrubOptions,
-    /// Headers to keep besides those that always are. Credentials are never kept.
+    /// Headers to keep, in addition to the defaults. Credentials are never kept.
     pub keep_headers: Vec<String>,
-    /// An exchange larger than this passes and is not recorded.
+    /// A larger exchange is forwarded but not recorded.
     pub exchange_bytes_max: usize,
 }
 
@@ -56,7 +56,7 @@ impl RecordOptions {
         }
     }
 
-    /// With more to take out.
+    /// Sets further options for scrubbing.
     #[must_use]
     pub fn with_scrub(mut self, scrub: ScrubOptions) -> Self {
         self.scrub = scrub;
@@ -64,16 +64,16 @@ impl RecordOptions {
     }
 }
 
-/// Why nothing can be recorded.
+/// Why recording cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
     /// The server did not start.
     #[error(transparent)]
     Start(#[from] ServerStartError),
-    /// The address of the real server is not one.
+    /// The address of the real server is invalid.
     #[error("the upstream address {url:?} cannot be used: {problem}")]
     Upstream {
-        /// The address, without its secrets.
+        /// The address, without secrets.
         url: String,
         /// What is wrong with it.
         problem: &'static str,
@@ -81,7 +81,7 @@ pub enum RecordError {
     /// The folder cannot be used.
     #[error("cannot record into {}: {source}", path.display())]
     Out { path: PathBuf, source: io::Error },
-    /// The folder holds a recording.
+    /// The folder contains a recording.
     #[error("{} already holds a recording; choose another folder, or delete the files in it", path.display())]
     Occupied { path: PathBuf },
 }
@@ -89,7 +89,7 @@ pub enum RecordError {
 /// A running recorder. Dropping it stops it.
 pub type Recorder = ServerHandle<RecordingResponder>;
 
-/// Passes traffic on and records it.
+/// Forwards and records traffic.
 #[derive(Debug)]
 pub struct RecordingResponder {
     upstream: Upstream,
@@ -103,39 +103,39 @@ impl Recorder {
     ///
     /// # Errors
     ///
-    /// When the upstream address, the folder or the port cannot be used.
-    // Async so that it can only be called where there is a runtime to live in.
+    /// The upstream address, the folder or the port cannot be used.
+    // Async so that it can only be called inside of a runtime.
     #[expect(clippy::unused_async)]
     pub async fn start(options: RecordOptions) -> Result<Self, RecordError> {
         let port = options.port;
         Ok(Self::spawn(RecordingResponder::new(options)?, port)?)
     }
 
-    /// Starts the recorder on a thread of its own, for callers without a runtime.
+    /// Starts the recorder on a separate thread, for callers without a runtime.
     ///
     /// # Errors
     ///
-    /// When the upstream address, the folder, the port, a thread or a runtime cannot be had.
+    /// The upstream address, the folder, the port, a thread or a runtime is not available.
     pub fn start_blocking(options: RecordOptions) -> Result<Self, RecordError> {
         let port = options.port;
         Ok(Self::spawn_thread(RecordingResponder::new(options)?, port)?)
     }
 
-    /// What came of it so far. Exchanges that are not over are not counted.
+    /// The summary so far, without open exchanges.
     #[must_use]
     pub fn summary(&self) -> RecordSummary {
         self.responder.writer.summary()
     }
 
-    /// Stops, waits until every exchange is saved (a minute at most), and returns the summary.
-    /// An answer that is still under way is cut off, and recorded as far as it came.
+    /// Stops, waits until every exchange is saved (a minute at most), and returns the summary. An
+    /// unfinished answer is cut off and recorded as far as it arrived.
     pub async fn finish(mut self) -> RecordSummary {
         self.shut_down().await;
         self.summary()
     }
 
-    /// As [`Recorder::finish`], for callers without a runtime. A recorder that was not started
-    /// with [`Recorder::start_blocking`] is told to stop and not waited for.
+    /// As [`Recorder::finish`], for callers without a runtime. Does not wait for a recorder that
+    /// was not started with [`Recorder::start_blocking`].
     pub fn finish_blocking(mut self) -> RecordSummary {
         self.shut_down_blocking();
         self.summary()
@@ -158,11 +158,11 @@ impl RecordingResponder {
         Ok(Self { upstream, writer, exchange_bytes_max, request_count })
     }
 
-    /// The next request's number; the first is 1.
+    /// The number of the next request, counted from 1.
     fn next_request_number(&self) -> usize {
         self.request_count.fetch_add(1, Ordering::Relaxed) + 1
     }
 }
 
-/// Larger than any request a provider takes.
+/// Larger than any request a provider accepts.
 const EXCHANGE_BYTES_MAX: usize = 64 * 1024 * 1024;

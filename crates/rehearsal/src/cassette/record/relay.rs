@@ -1,7 +1,7 @@
 //! Forwards a request and streams the answer back, recording both.
 //!
-//! The client sees what the upstream did, cuts and resets included; recording never delays it.
-//! Whether the exchange is saved is decided by `exchange_writer`, afterwards.
+//! The client sees what the upstream did, including cuts and resets; recording never delays it.
+//! `exchange_writer` decides afterwards whether the exchange is saved.
 
 use std::io;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ use crate::wire;
 impl RequestResponder for RecordingResponder {
     const NAME: &'static str = "recorder";
 
-    // It passes keys on to a real server.
+    // It forwards keys to a real server.
     const IS_GUARDED: bool = true;
 
     async fn answer_request(
@@ -34,7 +34,7 @@ impl RequestResponder for RecordingResponder {
         socket: &mut ClientSocket,
     ) -> io::Result<ConnectionDisposition> {
         let open = self.writer.begin_exchange();
-        // At once, so that exchanges that end before this one are scrubbed of its secrets too.
+        // Immediately, so that its secrets are also scrubbed from exchanges that end earlier.
         self.writer.scrubber.learn_headers(&request.headers);
         let mut recording =
             ExchangeRecording::new(self.next_request_number(), &request, self.exchange_bytes_max);
@@ -46,7 +46,7 @@ impl RequestResponder for RecordingResponder {
 
     async fn finish(&self) {
         let mut opened = self.writer.watch_open_exchanges();
-        // After the deadline the summary is returned as it is: it counts what is on disk.
+        // After the timeout the summary is returned anyway: it counts what is on disk.
         let _ = timeout(SAVE_TIMEOUT, opened.wait_for(|open| *open == 0)).await;
     }
 }
@@ -86,7 +86,7 @@ impl RecordingResponder {
         forward_body(response, framing, socket, recording).await
     }
 
-    /// Writes it down beside the connection, which need not wait for a disk.
+    /// Saves in the background, so that the connection need not wait for the disk.
     fn save_in_background(&self, recording: ExchangeRecording, open: OpenExchangeGuard) {
         let writer = Arc::clone(&self.writer);
         tokio::task::spawn_blocking(move || {
@@ -96,7 +96,7 @@ impl RecordingResponder {
     }
 }
 
-/// Passes the body on, to its end or to that of either side.
+/// Forwards the body until either side ends.
 async fn forward_body(
     mut response: reqwest::Response,
     framing: BodyFraming,
@@ -104,7 +104,7 @@ async fn forward_body(
     recording: &mut ExchangeRecording,
 ) -> io::Result<ConnectionDisposition> {
     let mut passed = 0;
-    // A client that has all of an answer may leave before we have seen that it was all.
+    // A client that has received the complete answer may disconnect before we have seen its end.
     while !framing.is_complete(passed) {
         let chunk = tokio::select! {
             biased;
@@ -128,7 +128,7 @@ async fn forward_body(
     Ok(ConnectionDisposition::KeepOpen)
 }
 
-/// The upstream ended the connection before the answer was complete; so do we.
+/// The upstream closed the connection before the answer was complete; do the same.
 fn close_dropped(
     socket: &mut ClientSocket,
     recording: &mut ExchangeRecording,
@@ -141,8 +141,8 @@ fn close_dropped(
     Ok(ConnectionDisposition::Close)
 }
 
-/// Returns when there is no client left to answer: it has left, or the server stops. What the
-/// client sends meanwhile is kept for its next request.
+/// Returns when the client has disconnected or the server stops. Data that the client sends
+/// meanwhile is kept for its next request.
 async fn wait_until_gone(socket: &mut ClientSocket) {
     let ClientSocket { stream, buffer, stopped } = socket;
     let left = async {
@@ -152,7 +152,7 @@ async fn wait_until_gone(socket: &mut ClientSocket) {
                 Ok(_) => {}
             }
         }
-        // A client with so much to say is not gone.
+        // The buffer is full, so the client is still connected.
         std::future::pending::<()>().await;
     };
     tokio::select! {
@@ -161,7 +161,7 @@ async fn wait_until_gone(socket: &mut ClientSocket) {
     }
 }
 
-/// An error of the recorder's own, in the error format of the request's wire.
+/// An error of the recorder itself, in the error format of the request's wire.
 async fn send_error(
     socket: &mut ClientSocket,
     request: &HttpRequest,
@@ -182,12 +182,12 @@ async fn send(socket: &mut ClientSocket, bytes: &[u8]) -> io::Result<()> {
         sent = timeout(WRITE_MAX, stream.write_all(bytes)) => {
             sent.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?
         }
-        // A client that does not read must not keep the exchange from being saved.
+        // A client that does not read must not prevent the exchange from being saved.
         () = wait_for_stop(stopped) => Err(io::ErrorKind::Interrupted.into()),
     }
 }
 
-/// How the end of the body is announced to the client: as the upstream announced it.
+/// How the end of the body is announced to the client: the same way as by the upstream.
 #[derive(Clone, Copy)]
 enum BodyFraming {
     NoBody,
@@ -204,7 +204,7 @@ impl BodyFraming {
         encode_response_head(status, &headers)
     }
 
-    /// Is the body complete with this many bytes, as far as can be told from the head?
+    /// Is the body complete with this many bytes, as far as the head tells?
     fn is_complete(self, passed: u64) -> bool {
         match self {
             Self::NoBody => true,
@@ -249,11 +249,11 @@ fn parse_content_length(headers: &[(String, String)]) -> Option<u64> {
     header.1.parse().ok()
 }
 
-/// A silence after which nothing more is to be expected. A client gives up long before.
+/// After this long a silence nothing more is expected. A client gives up earlier.
 const SILENCE_MAX: Duration = Duration::from_secs(600);
-/// A client that reads nothing for this long is gone.
+/// A client that reads nothing for this long counts as disconnected.
 const WRITE_MAX: Duration = Duration::from_secs(60);
 /// How long writing may take after the last answer.
 const SAVE_TIMEOUT: Duration = Duration::from_secs(60);
-/// Requests a client may send before it has the answer to the first.
+/// Limit on requests that a client sends before the answer to the first one.
 const PIPELINED_BYTES_MAX: usize = 1024 * 1024;

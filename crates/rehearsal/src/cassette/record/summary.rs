@@ -1,45 +1,45 @@
-//! What came of a recording.
+//! The result of a recording.
 
 use std::fmt;
 
-/// What came of a recording.
+/// The result of a recording.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RecordSummary {
     pub exchanges: usize,
     /// Bytes written.
     pub bytes: u64,
-    /// Values replaced by placeholders or stand-ins.
+    /// The number of values replaced.
     pub scrubbed: usize,
-    /// Exchanges that passed and were not written down.
+    /// The number of exchanges that were forwarded but not recorded.
     pub unrecorded: usize,
-    /// The first hundred of those, and why.
+    /// The first hundred of those, with the reasons.
     pub reasons: Vec<UnrecordedExchange>,
 }
 
-/// An exchange that was not written down.
+/// An exchange that was not recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnrecordedExchange {
-    /// Counts all requests; the first is 1.
+    /// The number of the request, counted from 1.
     pub number: usize,
     /// For example `POST /v1/messages`, scrubbed.
     pub request: String,
     pub reason: UnrecordedReason,
 }
 
-/// Why an exchange was not written down.
+/// Why an exchange was not recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum UnrecordedReason {
-    /// It was larger than an exchange may be.
+    /// It exceeded the size limit.
     TooLarge,
-    /// A body was compressed, and what cannot be read cannot be scrubbed.
+    /// A body was compressed, so it could not be scrubbed.
     Compressed,
-    /// After scrubbing there was still a secret in it.
+    /// It still contained a secret after scrubbing.
     StillSecret,
-    /// More secrets had been seen than can be looked for.
+    /// There were more secrets than can be searched.
     TooManySecrets,
-    /// The upstream was not asked: it cannot be reached, or the request cannot be passed on.
+    /// The upstream was not asked: it cannot be reached, or the request cannot be forwarded.
     NotForwarded(String),
-    /// The recording is as large as it may be.
+    /// The recording has reached its size limit.
     Full,
     Disk(String),
 }

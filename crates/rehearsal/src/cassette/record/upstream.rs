@@ -1,9 +1,9 @@
-//! The real server: one origin, to which requests go as they came.
+//! The real server: one origin, to which requests are forwarded.
 //!
-//! Credentials pass through to this origin and to no other: redirects are not followed, and an
-//! address that would lead elsewhere is refused. Answers are asked for uncompressed, because what
-//! cannot be read cannot be scrubbed. Certificates are loaded only for `https`, when the first
-//! request goes out. It reads no bodies and writes nothing down.
+//! Credentials are only sent to this origin: redirects are not followed, and addresses that lead
+//! elsewhere are rejected. Compression is disabled, because compressed data cannot be scrubbed.
+//! Certificates are loaded only for `https`, with the first request. Reads no bodies and writes no
+//! files.
 
 use std::error::Error;
 use std::io;
@@ -28,21 +28,21 @@ pub(super) struct Upstream {
 /// Why there is no answer.
 #[derive(Debug)]
 pub(super) enum UpstreamError {
-    /// It was never asked; status and reason for the client.
+    /// The request was not sent; with a status and reason for the client.
     NotSent(u16, String),
-    /// It was asked, and ended the connection without an answer.
+    /// The server closed the connection without an answer.
     Dropped { is_reset: bool },
-    /// It was asked, and said nothing for too long.
+    /// The server did not respond in time.
     TimedOut,
 }
 
 impl Upstream {
-    /// Checks the address; opens nothing yet.
+    /// Validates the address; opens no connection.
     pub(super) fn new(text: &str) -> Result<Self, RecordError> {
         let refuse = |problem| RecordError::Upstream { url: text.to_owned(), problem };
         let url = Url::parse(text).map_err(|_| refuse("it is not an address"))?;
         if !url.username().is_empty() || url.password().is_some() {
-            // Not repeated: it holds a secret.
+            // The address contains a secret, so it is not shown.
             let url = format!("{}://…", url.scheme());
             let problem = "the secret belongs into a header of the request";
             return Err(RecordError::Upstream { url, problem });
@@ -59,7 +59,7 @@ impl Upstream {
         Ok(Self { base: url, client: OnceLock::new() })
     }
 
-    /// Passes a request on and waits for the head of the answer.
+    /// Forwards a request, and waits for the head of the answer.
     pub(super) async fn send_request(
         &self,
         request: &server::HttpRequest,
@@ -148,7 +148,7 @@ fn build_forwarded_headers(headers: &[(String, String)]) -> HeaderMap {
 }
 
 fn build_client(is_https: bool, is_local: bool) -> Result<Client, reqwest::Error> {
-    // Fails if the process has installed a provider already; then that one is used.
+    // Fails if the process has installed a provider already, which is then used.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut builder = Client::builder()
         .redirect(reqwest::redirect::Policy::none())
@@ -156,8 +156,8 @@ fn build_client(is_https: bool, is_local: bool) -> Result<Client, reqwest::Error
         .connect_timeout(CONNECT_MAX)
         .tcp_nodelay(true)
         .tcp_keepalive(KEEPALIVE)
-        // A kept connection may have been closed by the other side just now, and that would be
-        // recorded as something the server did.
+        // No connection reuse: the server may just have closed the connection, which would be
+        // recorded as a failure.
         .pool_max_idle_per_host(0);
     if is_local {
         builder = builder.no_proxy();
@@ -165,14 +165,14 @@ fn build_client(is_https: bool, is_local: bool) -> Result<Client, reqwest::Error
     if is_https {
         return builder.https_only(true).build();
     }
-    // Root certificates would cost milliseconds for nothing.
+    // Without `https`, loading root certificates would only cost time.
     let no_roots = ClientConfig::builder()
         .with_root_certificates(RootCertStore::empty())
         .with_no_client_auth();
     builder.tls_backend_preconfigured(no_roots).build()
 }
 
-/// The causes of an error, innermost last, without the address it is about.
+/// The sources of an error, innermost last, without the address.
 fn join_error_causes(error: &reqwest::Error) -> String {
     let mut causes: Vec<String> = Vec::new();
     for cause in error_causes(error) {
@@ -188,12 +188,12 @@ fn error_causes<'a>(error: &'a reqwest::Error) -> impl Iterator<Item = &'a (dyn 
     std::iter::successors(error.source(), |&cause| cause.source())
 }
 
-/// Headers that are about one hop, besides those that begin with `proxy-`.
+/// Hop-by-hop headers, in addition to those that start with `proxy-`.
 const HOP_BY_HOP_HEADERS: [&str; 6] =
     ["connection", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade"];
-/// Headers of a request that are made anew.
+/// Request headers that are set anew.
 const REPLACED_HEADERS: [&str; 4] = ["host", "content-length", "expect", "accept-encoding"];
 const CONNECT_MAX: Duration = Duration::from_secs(30);
 const KEEPALIVE: Duration = Duration::from_secs(60);
-/// From the request to the head of the answer. Models may think for long.
+/// Timeout from the request to the head of the answer. Models may think for long.
 const HEAD_MAX: Duration = Duration::from_secs(600);

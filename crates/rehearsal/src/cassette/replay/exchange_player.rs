@@ -1,4 +1,4 @@
-//! Plays an exchange on a socket: the same bytes in the same pieces, and the same end.
+//! Sends an exchange on a socket: the same bytes in the same chunks, and the same end.
 
 use std::io;
 use std::time::Duration;
@@ -56,7 +56,7 @@ fn plan_exchange(exchange: &RecordedExchange, pace: ReplayPace) -> (Vec<u8>, Vec
         headers.extend(framing_header(exchange, is_chunked));
         bytes = encode_response_head(head.status, &headers);
     }
-    // Nothing may be sent before the pause that comes before the head.
+    // The pause before the head must come before anything is sent.
     if !acts.is_empty() {
         acts.push(SocketAction::SendUnframed(std::mem::take(&mut bytes)));
     }
@@ -85,7 +85,7 @@ fn is_chunked(exchange: &RecordedExchange) -> bool {
     length.is_none() && !exchange.is_bodiless()
 }
 
-/// The header that says where the body ends. An answer that was cut short owes at least a byte.
+/// The header that frames the body. An answer that was cut off must announce more than it sends.
 fn framing_header(exchange: &RecordedExchange, is_chunked: bool) -> Option<(String, String)> {
     if is_chunked {
         return Some(("transfer-encoding".to_owned(), "chunked".to_owned()));
@@ -105,7 +105,7 @@ fn framing_header(exchange: &RecordedExchange, is_chunked: bool) -> Option<(Stri
     Some(("content-length".to_owned(), length.to_string()))
 }
 
-/// A refusal that no client should try again.
+/// An error that clients should not retry.
 fn encode_refusal(wire: WireFormat, why: &str) -> Vec<u8> {
     let body = wire::encode_error(wire, 400, None, &format!("replay: {why}")).to_string();
     let headers = vec![

@@ -1,7 +1,7 @@
-//! Which exchange answers a request, and which have been used.
+//! Selects the exchange that answers a request, and tracks which were used.
 //!
-//! The first in the order of the recording that is not used up and whose request is the same. So the
-//! same request asked twice gets the first answer and then the second.
+//! Selects the first unused exchange with an equal request. So the same request sent twice gets the
+//! first answer and then the second one.
 
 use std::sync::{Arc, Mutex};
 
@@ -28,7 +28,7 @@ struct ExchangeSelectorState {
 }
 
 impl ExchangeSelector {
-    /// Takes the exchanges in, with the local values of the stand-ins in their answers.
+    /// Prepares the exchanges, with the local values of stand-ins in their answers.
     pub(super) fn new(scrubber: CassetteScrubber, cassette: Cassette) -> Self {
         let exchanges: Vec<_> = cassette
             .into_exchanges()
@@ -43,7 +43,7 @@ impl ExchangeSelector {
         Self { scrubber, exchanges, state }
     }
 
-    /// The exchange that answers a request, or why there is none.
+    /// The exchange for a request, or why there is none.
     pub(super) fn select(
         &self,
         request: server::HttpRequest,
@@ -69,7 +69,7 @@ impl ExchangeSelector {
         Err(why)
     }
 
-    /// Why no exchange answers this request: compared with the one that was due.
+    /// Why no exchange matches this request, compared with the expected one.
     fn describe_mismatch(&self, used: &[bool], got: &NormalizedRequest) -> String {
         let numbered = (1..).zip(used.iter().zip(&self.exchanges));
         let alike = || numbered.clone().filter(|(_, (_, (normal, _)))| normal.path == got.path);
@@ -93,7 +93,7 @@ impl ExchangeSelector {
         }
     }
 
-    /// The exchanges not used, described for people.
+    /// Describes the unused exchanges.
     pub(super) fn describe_unused(&self) -> Vec<String> {
         let state = lock(&self.state);
         let numbered = (1..).zip(state.used.iter().zip(&self.exchanges));

@@ -1,8 +1,7 @@
-//! The replay's handle: start, answer from a cassette, see what was used.
+//! The replay's handle: start, answer from a cassette, get the summary.
 //!
-//! Listens on 127.0.0.1 like a rehearsal, but says only what was recorded, and only to requests that
-//! were recorded. `normalized_request` compares requests, `exchange_selector` chooses,
-//! `exchange_player` sends.
+//! Listens on 127.0.0.1, and answers only recorded requests with the recorded answers.
+//! `normalized_request` compares requests, `exchange_selector` selects, `exchange_player` sends.
 
 mod exchange_player;
 mod exchange_selector;
@@ -18,8 +17,8 @@ pub struct ReplayOptions {
     /// The port on 127.0.0.1; 0 takes any free one.
     pub port: u16,
     pub pace: ReplayPace,
-    /// The local secrets and the local values of the stand-ins. A stand-in that was recorded and is
-    /// not named here stays a placeholder, also in what requests are compared with.
+    /// The local secrets and the local values of stand-ins. A recorded stand-in without a local
+    /// value stays a placeholder, also when requests are compared.
     pub scrub: ScrubOptions,
 }
 
@@ -27,24 +26,24 @@ pub struct ReplayOptions {
 pub enum ReplayPace {
     #[default]
     AtOnce,
-    /// With the pauses that were recorded.
+    /// With the recorded pauses.
     AsRecorded,
 }
 
-/// What came of a replay.
+/// The result of a replay.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReplaySummary {
-    /// Requests that came, whatever they asked.
+    /// The number of requests received.
     pub requests: usize,
     pub used: usize,
-    /// Exchanges that answered none, described for people.
+    /// Describes the unused exchanges.
     pub unused: Vec<String>,
-    /// Why requests were refused; the first hundred.
+    /// Why requests were rejected; the first hundred.
     pub refusals: Vec<String>,
 }
 
 impl ReplaySummary {
-    /// Was everything asked that was recorded, and nothing else?
+    /// Were all recorded requests made, and no others?
     #[must_use]
     pub fn is_exact(&self) -> bool {
         self.unused.is_empty() && self.refusals.is_empty()
@@ -65,8 +64,8 @@ impl Replay {
     ///
     /// # Errors
     ///
-    /// When the port cannot be had.
-    // Async so that it can only be called where there is a runtime to live in.
+    /// The port is not available.
+    // Async so that it can only be called inside of a runtime.
     #[expect(clippy::unused_async)]
     pub async fn start(
         cassette: Cassette,
@@ -76,11 +75,11 @@ impl Replay {
         Self::spawn(ReplayResponder::new(cassette, options), port)
     }
 
-    /// Starts the replay on a thread of its own, for callers without a runtime.
+    /// Starts the replay on a separate thread, for callers without a runtime.
     ///
     /// # Errors
     ///
-    /// When the port, a thread or a runtime cannot be had.
+    /// The port, a thread or a runtime is not available.
     pub fn start_blocking(
         cassette: Cassette,
         options: ReplayOptions,
@@ -89,13 +88,13 @@ impl Replay {
         Self::spawn_thread(ReplayResponder::new(cassette, options), port)
     }
 
-    /// The exchanges not used, described for people. Empty when the cassette was played to its end.
+    /// Describes the unused exchanges. Empty when the cassette was played to its end.
     #[must_use]
     pub fn exchanges_left(&self) -> Vec<String> {
         self.responder.selector.describe_unused()
     }
 
-    /// What came of it so far.
+    /// The summary so far.
     #[must_use]
     pub fn summary(&self) -> ReplaySummary {
         let selector = &self.responder.selector;
@@ -107,15 +106,15 @@ impl Replay {
         }
     }
 
-    /// Stops, waits until every connection is closed (about a second at most), and says what came
-    /// of it.
+    /// Stops, waits until every connection is closed (about a second at most), and returns the
+    /// summary.
     pub async fn finish(mut self) -> ReplaySummary {
         self.shut_down().await;
         self.summary()
     }
 
-    /// As [`Replay::finish`], for callers without a runtime. A replay that was not started with
-    /// [`Replay::start_blocking`] is told to stop and not waited for.
+    /// As [`Replay::finish`], for callers without a runtime. Does not wait for a replay that was
+    /// not started with [`Replay::start_blocking`].
     pub fn finish_blocking(mut self) -> ReplaySummary {
         self.shut_down_blocking();
         self.summary()
@@ -124,7 +123,8 @@ impl Replay {
 
 impl ReplayResponder {
     fn new(cassette: Cassette, options: ReplayOptions) -> Self {
-        // Whether addresses were taken out of a recording is not known, so none is compared.
+        // It is unknown whether e-mail addresses were scrubbed from the recording, so none are
+        // compared.
         let scrub = ScrubOptions { emails: true, ..options.scrub };
         Self {
             selector: ExchangeSelector::new(CassetteScrubber::new(&scrub), cassette),

@@ -1,8 +1,7 @@
-//! When two requests are the same, and where they first differ.
+//! Compares two requests, and finds their first difference.
 //!
-//! The same method, the same path with its query, and the same body: JSON by value, anything else by
-//! the byte. Both have been scrubbed, and the numbers of placeholders are taken off. Headers are not
-//! compared.
+//! Equal means the same method, path and query, and body: JSON by value, anything else byte for
+//! byte. Both are scrubbed, and placeholder numbers are removed. Headers are not compared.
 
 use std::fmt;
 
@@ -11,7 +10,7 @@ use serde_json::Value;
 use crate::cassette::exchange::RecordedRequest;
 use crate::cassette::scrub::{CassetteScrubber, strip_placeholder_numbers};
 
-/// A request as it is compared.
+/// A request in the form for comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct NormalizedRequest {
     pub(super) method: String,
@@ -26,10 +25,10 @@ enum NormalizedBody {
     Bytes(Vec<u8>),
 }
 
-/// Where two requests first differ.
+/// The first difference between two requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct RequestDifference {
-    /// A JSON pointer into the body, or what else it is.
+    /// A JSON pointer into the body, or the part that differs.
     pointer: String,
     expected: String,
     got: String,
@@ -105,7 +104,7 @@ fn strip_numbers_in_value(value: &mut Value) {
     }
 }
 
-/// The first difference in the order of the lists and the alphabet of the keys.
+/// The first difference, in list order and sorted by key.
 fn diff_values(expected: &Value, got: &Value, pointer: &mut String) -> Option<RequestDifference> {
     if expected == got {
         return None;
@@ -172,7 +171,7 @@ fn difference_at(pointer: &str, expected: String, got: String) -> RequestDiffere
     RequestDifference { pointer, expected, got }
 }
 
-/// Two texts from a little before their first difference.
+/// Excerpts of two texts around their first difference.
 fn excerpt_around_difference(expected: &str, got: &str) -> (String, String) {
     let same = expected.chars().zip(got.chars()).take_while(|(a, b)| a == b).count();
     let from = same.saturating_sub(CONTEXT_CHARS);

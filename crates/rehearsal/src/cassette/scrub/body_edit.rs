@@ -1,4 +1,4 @@
-//! Replaces parts of a body and keeps the places where it was cut.
+//! Replaces parts of a body, and preserves its chunk boundaries.
 
 use std::ops::Range;
 
@@ -11,16 +11,16 @@ pub(super) struct BodyEdit {
     with: Vec<u8>,
 }
 
-/// Replaces a range of a view. What comes in pieces is replaced in the first and taken out of the
-/// others, so that who puts the pieces together reads the replacement once.
+/// Replaces a range of a view. If it is in several parts, the first one gets the replacement and
+/// the others lose their piece, so that a reader that joins the parts sees it once.
 pub(super) fn replace_in_view(view: &TextView, range: &Range<usize>, with: &str) -> Vec<BodyEdit> {
     let mut with = with.as_bytes().to_vec();
     let ranges = view.raw_ranges(range).into_iter();
     ranges.map(|range| BodyEdit { range, with: std::mem::take(&mut with) }).collect()
 }
 
-/// The exchange with its answer edited: the pieces stay pieces, and what was announced about the
-/// length but never came is still owed.
+/// The exchange with an edited answer: the number of chunks is kept, and a length that was
+/// announced but not sent is still missing.
 pub(super) fn edit_response_body(
     exchange: RecordedExchange,
     edits: impl FnOnce(&[u8]) -> Vec<BodyEdit>,
@@ -36,7 +36,7 @@ pub(super) fn edit_response_body(
     let count = |bytes: &[u8]| u64::try_from(bytes.len()).unwrap_or(u64::MAX);
     let head = head.map(|head| {
         let moved = |length: u64| length.saturating_sub(count(&body)).saturating_add(count(&new));
-        // An answer without a body may announce the length of one all the same.
+        // An answer without a body may still announce a length.
         let length =
             head.length.map(|length| if chunks.is_empty() { length } else { moved(length) });
         RecordedResponseHead { length, ..head }
@@ -47,13 +47,13 @@ pub(super) fn edit_response_body(
         from = cut;
         RecordedChunk { millis: chunk.millis, bytes }
     });
-    // A piece without bytes would be the sign for the end.
+    // An empty chunk would mean the end of the body.
     let chunks = pieces.filter(|chunk| !chunk.bytes.is_empty()).collect();
     RecordedExchange { request, head, chunks, end, end_millis }
 }
 
-/// The body with all replacements made, and its cuts moved along. A cut inside of something
-/// replaced comes after what replaces it.
+/// The body with all replacements, and its boundaries moved accordingly. A boundary inside of a
+/// replaced range moves after the replacement.
 pub(super) fn apply_edits(
     body: &[u8],
     cuts: &[usize],
@@ -65,8 +65,8 @@ pub(super) fn apply_edits(
     let mut waiting = cuts.iter().copied().peekable();
     let mut done = 0;
     for BodyEdit { range, with } in edits {
-        // Views do not overlap and neither do the finds in one, so this is never true; if it were,
-        // the first replacement has already taken the text away.
+        // Views do not overlap, and neither do matches in one, so this should never happen; if it
+        // does, the first replacement has already removed the text.
         if range.start < done {
             continue;
         }

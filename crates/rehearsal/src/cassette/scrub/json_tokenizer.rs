@@ -1,13 +1,13 @@
-//! Finds the strings of JSON and where they stand, in JSON that may be broken or cut off.
+//! Finds the strings in JSON with their positions, even if it is malformed or cut off.
 //!
-//! Not a parser: it never refuses, it keeps no values, and it knows no more of the grammar than is
-//! needed to tell a key from a value. Depth is bounded; deeper down places are no longer told apart.
+//! Not a parser: it never fails, keeps no values, and knows only enough of the grammar to
+//! distinguish keys from values. Depth is limited; below that, paths are no longer distinguished.
 
 use std::ops::Range;
 
 use super::text_view::{EscapedRange, TextViewPart};
 
-/// What stands in JSON, in order.
+/// The tokens of JSON, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum JsonToken {
     Gap(Range<usize>),
@@ -15,12 +15,12 @@ pub(super) enum JsonToken {
     Key(JsonString),
     /// A string that is a value.
     Value(JsonString),
-    /// A number that tells streams apart, and the place of its object.
+    /// A number that identifies a stream, with the path of its object.
     Mark {
         parent: String,
         mark: String,
     },
-    /// A value that stands alone, or in the outermost list, is complete.
+    /// A value at the top level, or in the outermost list, is complete.
     EventEnd,
 }
 
@@ -28,12 +28,12 @@ pub(super) enum JsonToken {
 pub(super) struct JsonString {
     pub(super) text: Vec<u8>,
     pub(super) part: TextViewPart,
-    /// Its place, as a JSON pointer.
+    /// Its path as a JSON pointer.
     pub(super) path: String,
 }
 
 impl JsonString {
-    /// The mark this string is, if it is one, with the place of its object.
+    /// The mark in this string, if it is one, with the path of its object.
     pub(super) fn stream_mark(&self) -> Option<(String, String)> {
         let (parent, key) = self.path.rsplit_once('/')?;
         let is_mark = matches!(key, "type" | "item_id");
@@ -42,20 +42,20 @@ impl JsonString {
     }
 }
 
-/// Walks over a range of a body.
+/// Tokenizes a range of a body.
 pub(super) struct JsonTokenizer<'a> {
     body: &'a [u8],
     at: usize,
     end: usize,
     levels: Vec<JsonLevel>,
-    /// Waits to be given out after a gap.
+    /// Returned after the gap before it.
     pending: Option<JsonToken>,
 }
 
 struct UnescapedString {
     text: Vec<u8>,
     escapes: Vec<EscapedRange>,
-    /// Where the closing quote is or should be.
+    /// The offset of the closing quote, or where it is missing.
     end: usize,
 }
 
@@ -74,7 +74,7 @@ impl<'a> JsonTokenizer<'a> {
         (at < self.end).then(|| self.body.get(at).copied()).flatten()
     }
 
-    /// Takes in everything up to the next thing worth telling.
+    /// Scans up to the next token.
     fn scan_token(&mut self) -> Option<JsonToken> {
         while let Some(byte) = self.byte_at(self.at) {
             match byte {
@@ -169,12 +169,12 @@ impl<'a> JsonTokenizer<'a> {
         UnescapedString { text, escapes, end: at }
     }
 
-    /// The place inside the first levels, as a JSON pointer.
+    /// The path of the first levels as a JSON pointer.
     fn json_pointer(&self, levels: usize) -> String {
         let mut path = String::new();
         for (depth, level) in self.levels.iter().take(levels).enumerate() {
             match level {
-                // The members of an outermost list are the events of a stream.
+                // The elements of an outermost list are the events of a stream.
                 JsonLevel::List { .. } if depth == 0 => {}
                 JsonLevel::List { index } => path.push_str(&format!("/{index}")),
                 JsonLevel::Object { key, .. } => {
@@ -210,7 +210,7 @@ impl Iterator for JsonTokenizer<'_> {
     }
 }
 
-/// The character an escape at the beginning of some bytes stands for, and how long the escape is.
+/// The character of an escape sequence at the beginning, and the length of the sequence.
 pub(super) fn decode_escape(bytes: &[u8]) -> Option<(char, usize)> {
     let [b'\\', letter, rest @ ..] = bytes else { return None };
     let char = match letter {
@@ -242,7 +242,7 @@ fn parse_four_hex_digits(bytes: &[u8]) -> Option<u32> {
     digits.iter().try_fold(0, |code, digit| Some(code * 16 + char::from(*digit).to_digit(16)?))
 }
 
-/// Keys are told apart by their beginnings.
+/// Only this much of a key is compared.
 const KEY_MAX: usize = 64;
-/// Deeper than any wire goes.
+/// Deeper than any wire nests.
 const DEPTH_MAX: usize = 128;

@@ -1,8 +1,8 @@
-//! What is known to be secret: learned from each request before anything of it is written down.
+//! Known secrets, learned from each request before any of it is written.
 //!
-//! Headers that carry credentials, parameters of the address, fields of the body that by their
-//! names hold a secret or identify a user, and what the options name. Also keeps the numbers of
-//! the placeholders, so that one value is the same placeholder in the whole recording.
+//! Sources are headers with credentials, query parameters, body fields whose names suggest a secret
+//! or identify a user, and the options. Also stores the numbers of placeholders, so that a value
+//! has the same placeholder in the whole recording.
 
 use std::collections::BTreeMap;
 
@@ -14,12 +14,12 @@ use super::placeholder::is_placeholder;
 use super::secret_finder::{SecretKind, SecretLiteral};
 use super::text_view::{TextForm, TextView, collect_views};
 
-/// Values to look for, and the numbers they were given.
+/// The values with their numbers.
 #[derive(Default)]
 pub(super) struct KnownSecrets {
     literals: Vec<SecretLiteral>,
     numbers: BTreeMap<(SecretKind, Vec<u8>), usize>,
-    /// A value was met for which there was no room.
+    /// A value had to be ignored for lack of space.
     pub(super) is_overfull: bool,
 }
 
@@ -28,8 +28,8 @@ impl KnownSecrets {
         self.literals.clone()
     }
 
-    /// Learns one value. Short ones stay: a credential of a few letters is a placeholder such as
-    /// `none`, and to replace every such word would tear the recording apart.
+    /// Adds a value. Short ones are ignored: a short credential is a dummy such as `none`, and
+    /// replacing every such word would destroy the recording.
     pub(super) fn learn(&mut self, kind: SecretKind, value: &str) {
         let value = value.trim().as_bytes();
         let is_known = self.literals.iter().any(|known| known.value == value);
@@ -48,7 +48,7 @@ impl KnownSecrets {
         for (name, value) in headers {
             match classify_header(name) {
                 Some(SecretKind::Secret) => self.learn_credential(value),
-                // The name of a project may be an ordinary word, and then it is no secret.
+                // A project's name may be an ordinary word, which is not secret.
                 Some(kind) if value.bytes().any(|byte| byte.is_ascii_digit()) => {
                     self.learn(kind, value);
                 }
@@ -57,7 +57,7 @@ impl KnownSecrets {
         }
     }
 
-    /// The value of a header: a scheme and a token, cookies, or the bare value.
+    /// The value of a header: a scheme and a token, cookies, or a bare value.
     fn learn_credential(&mut self, value: &str) {
         self.learn(SecretKind::Secret, value);
         for part in value.split(';') {
@@ -75,7 +75,7 @@ impl KnownSecrets {
         }
     }
 
-    /// Learns from the query of an address.
+    /// Learns from the query of a URL.
     pub(super) fn learn_path(&mut self, path: &str) {
         for (name, value) in query_parameters(path) {
             if is_secret_parameter(name) {
@@ -100,8 +100,8 @@ impl KnownSecrets {
         }
     }
 
-    /// The value of a field goes from where it stands in any case. It is looked for elsewhere only
-    /// if it is no ordinary word, such as `required`.
+    /// The value of such a field is always removed there. It is searched elsewhere only if it is
+    /// not an ordinary word, such as `required`.
     fn learn_field_value(&mut self, kind: SecretKind, value: &[u8]) {
         let is_telling = value.len() >= DISTINCTIVE_MIN || value.iter().any(u8::is_ascii_digit);
         if let Some(text) = std::str::from_utf8(value).ok().filter(|_| is_telling) {
@@ -109,7 +109,7 @@ impl KnownSecrets {
         }
     }
 
-    /// What stands for a value: the same for the same value.
+    /// The placeholder of a value: the same one for the same value.
     pub(super) fn placeholder_for(&mut self, kind: SecretKind, value: &[u8]) -> String {
         let word = match kind {
             SecretKind::Secret => "secret",
@@ -127,11 +127,11 @@ impl KnownSecrets {
     }
 }
 
-/// What a header with this name carries, if it must not be written down.
+/// The kind of secret in a header with this name.
 pub(super) fn classify_header(name: &str) -> Option<SecretKind> {
     let name = name.to_ascii_lowercase();
     let has = |words: &[&str]| words.iter().any(|word| name.contains(word));
-    // Limits are counted in tokens, and they are no secret.
+    // Rate limits contain "token" but are not secret.
     if name.contains("ratelimit") {
         return None;
     }
@@ -142,7 +142,7 @@ pub(super) fn classify_header(name: &str) -> Option<SecretKind> {
         .then_some(SecretKind::Identity)
 }
 
-/// What a field of a body holds by its name.
+/// The kind of secret in a field with this name.
 pub(super) fn classify_field(view: &TextView) -> Option<SecretKind> {
     let tells = view.form == TextForm::String && view.text.len() >= LITERAL_MIN;
     if tells && IDENTITY_FIELDS.contains(&view.path.as_str()) {
@@ -151,7 +151,7 @@ pub(super) fn classify_field(view: &TextView) -> Option<SecretKind> {
     is_secret_field(view).then_some(SecretKind::Secret)
 }
 
-/// Does the name of this field say that it holds a secret, and is it still there?
+/// Does the name of this field suggest a secret that is not replaced yet?
 pub(super) fn is_secret_field(view: &TextView) -> bool {
     let name = view.path.rsplit_once('/').map(|(_, name)| name).unwrap_or_default();
     let name = name.to_ascii_lowercase().replace('-', "_");
@@ -180,7 +180,7 @@ fn eq_ignore_case(text: &str, word: &str) -> bool {
 /// Fields of a request that identify the user, and change from run to run.
 const IDENTITY_FIELDS: [&str; 4] =
     ["/metadata/user_id", "/user", "/safety_identifier", "/prompt_cache_key"];
-/// Fields whose names say that they hold a secret.
+/// Fields whose names suggest a secret.
 const SECRET_FIELDS: [&str; 15] = [
     "authorization",
     "authorization_token",
@@ -198,7 +198,7 @@ const SECRET_FIELDS: [&str; 15] = [
     "aws_secret_access_key",
     "aws_session_token",
 ];
-/// Shorter values are not replaced wherever they stand.
+/// Shorter values are replaced only in their field.
 const LITERAL_MIN: usize = 8;
 const DISTINCTIVE_MIN: usize = 16;
 const LITERALS_MAX: usize = 256;

@@ -1,8 +1,8 @@
-//! The last look before the disk: is there anything left that must not be written down?
+//! The last check before writing: is there still a secret?
 //!
-//! Looks at more than what the scrubber reads: at the file as it would be, at every body whole, and
-//! at all of it again with escapes taken off layer by layer. Repairs nothing; what is found here is
-//! not written at all.
+//! Checks more than the scrubber sees: the file's text, every complete body, and all of it again
+//! with escapes removed layer by layer. Repairs nothing; an exchange with a match is not written at
+//! all.
 
 use percent_encoding::percent_decode_str;
 
@@ -11,7 +11,7 @@ use super::secret_finder::SecretFinder;
 use super::text_view::collect_views;
 use crate::cassette::exchange::RecordedExchange;
 
-/// Does anything sought show in this exchange, or in the text of its file?
+/// Is there a match in this exchange, or in the text of its file?
 pub(super) fn has_leak(finder: &SecretFinder, exchange: &RecordedExchange, file: &str) -> bool {
     let request = &exchange.request;
     let body = exchange.body();
@@ -26,7 +26,7 @@ pub(super) fn has_leak(finder: &SecretFinder, exchange: &RecordedExchange, file:
             .any(|text| has_match_at_any_depth(&shows, text))
 }
 
-/// Does anything show in this text, or in it without its escapes, however often it was escaped?
+/// Is there a match in this text, with any number of escape layers removed?
 fn has_match_at_any_depth(shows: &impl Fn(&[u8]) -> bool, text: &[u8]) -> bool {
     let mut layer = text.to_vec();
     for _ in 0..LAYERS_MAX {
@@ -39,11 +39,11 @@ fn has_match_at_any_depth(shows: &impl Fn(&[u8]) -> bool, text: &[u8]) -> bool {
         }
         layer = below;
     }
-    // Too deep to tell.
+    // Too deep to check.
     true
 }
 
-/// The text with one layer of escapes taken off, wherever they stand.
+/// The text with one layer of escapes removed.
 fn unescape_once(text: &[u8]) -> Vec<u8> {
     let mut bare = Vec::with_capacity(text.len());
     let mut rest = text;
@@ -62,5 +62,5 @@ fn unescape_once(text: &[u8]) -> Vec<u8> {
     bare
 }
 
-/// JSON in JSON in JSON …: more often than anybody packs.
+/// Limit on the layers of JSON in JSON: more than is ever used.
 const LAYERS_MAX: usize = 16;

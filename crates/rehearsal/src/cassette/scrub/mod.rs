@@ -1,13 +1,13 @@
-//! Takes out what must not be written down, before anything reaches the disk.
+//! Scrubs exchanges before anything is written to disk.
 //!
-//! Three kinds of things go: credentials seen in headers, addresses and telling fields, wherever
-//! else they show up; whatever is shaped like a key; and what identifies the user. Each becomes a placeholder such
-//! as `<secret-1>`, the same for the same value. Besides, values that differ from machine to machine
-//! may have a stand-in, such as `<home>`; a replay puts the local value back. JSON stays JSON.
+//! Three kinds of data are removed: credentials seen in headers, URLs and known fields, wherever
+//! else they occur; everything that looks like a key; and what identifies the user. Each value gets
+//! a placeholder such as `<secret-1>`. In addition, values that differ between machines may have a
+//! stand-in such as `<home>`; a replay inserts the local value. JSON stays valid.
 //!
-//! A request that comes to a replay goes through the same, so that what is compared was scrubbed
-//! alike. What is not found: secrets that are encoded (base64, compressed), ones with no telling
-//! shape or place, and ones shorter than eight bytes.
+//! Requests to a replay are scrubbed in the same way, so that they can be compared. Not found are:
+//! encoded secrets (base64, compressed), secrets without a recognizable form or position, and those
+//! shorter than eight bytes.
 
 mod body_edit;
 mod json_tokenizer;
@@ -45,12 +45,12 @@ pub(crate) struct CassetteScrubber {
     known: Mutex<KnownSecrets>,
 }
 
-/// Why an exchange is not fit to be written down.
+/// Why an exchange must not be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ScrubFailure {
-    /// Something is left in it.
+    /// It still contains a secret.
     Leaks,
-    /// More secrets were seen than can be looked for.
+    /// There were more secrets than can be searched.
     TooManySecrets,
 }
 
@@ -68,7 +68,7 @@ impl CassetteScrubber {
         Self { emails: options.emails, stand_ins, known: Mutex::new(known) }
     }
 
-    /// Learns what is secret about a request.
+    /// Learns the secrets of a request.
     pub(crate) fn learn(&self, headers: &[(String, String)], path: &str, body: &[u8]) {
         let mut known = lock(&self.known);
         known.learn_headers(headers);
@@ -76,12 +76,12 @@ impl CassetteScrubber {
         known.learn_body(body);
     }
 
-    /// Learns what is secret about the headers of an answer.
+    /// Learns the secrets in the headers of an answer.
     pub(crate) fn learn_headers(&self, headers: &[(String, String)]) {
         lock(&self.known).learn_headers(headers);
     }
 
-    /// The exchange without what must not be written down, and how much was replaced.
+    /// The scrubbed exchange, and the number of replacements.
     pub(crate) fn scrub(&self, exchange: RecordedExchange) -> (RecordedExchange, usize) {
         let finder = self.build_finder();
         let (request, mut replaced) = self.scrub_request(exchange.request);
@@ -95,7 +95,7 @@ impl CassetteScrubber {
         (exchange, replaced)
     }
 
-    /// The request without what must not be written down, and how much was replaced.
+    /// The scrubbed request, and the number of replacements.
     pub(crate) fn scrub_request(&self, request: RecordedRequest) -> (RecordedRequest, usize) {
         let finder = self.build_finder();
         let mut replaced = 0;
@@ -106,7 +106,7 @@ impl CassetteScrubber {
         (RecordedRequest { method: request.method, path, headers, body }, replaced)
     }
 
-    /// Is the exchange, and the text of its file, fit to be written down?
+    /// May the exchange, with the text of its file, be written?
     pub(crate) fn check_clean(
         &self,
         exchange: &RecordedExchange,
@@ -124,7 +124,7 @@ impl CassetteScrubber {
         Ok(())
     }
 
-    /// The exchange with the local values of the stand-ins in its answer.
+    /// The exchange with the local values of stand-ins in its answer.
     pub(crate) fn fill_stand_ins(&self, exchange: RecordedExchange) -> RecordedExchange {
         if self.stand_ins.is_empty() {
             return exchange;
@@ -163,7 +163,7 @@ impl CassetteScrubber {
                 let value = view.text.get(range.clone()).unwrap_or_default();
                 let is_number = value.iter().all(u8::is_ascii_digit);
                 let with = if view.form == TextForm::BetweenStrings && is_number {
-                    // A word where a number stood would not be JSON.
+                    // A word in place of a number would not be valid JSON.
                     "1".repeat(value.len())
                 } else {
                     self.placeholder_for(kind, value)
@@ -250,8 +250,8 @@ impl fmt::Debug for CassetteScrubber {
     }
 }
 
-/// Everything in a view that must go, in order and without overlaps: all of it, if its field says
-/// so; the fields of JSON that it holds as text, as the arguments of a call are; and what is found.
+/// All ranges of a view to replace, in order and without overlaps: all of it, if its field requires
+/// that; fields of JSON inside of a text, such as the arguments of a call; and matches.
 fn find_all_in_view(finder: &SecretFinder, view: &TextView) -> Vec<SecretMatch> {
     if let Some(kind) = classify_field(view).filter(|_| !is_placeholder(&view.text)) {
         return vec![SecretMatch { range: 0..view.text.len(), kind }];

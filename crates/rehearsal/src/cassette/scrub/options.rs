@@ -1,18 +1,17 @@
-//! What a user may ask to have taken out.
+//! Options for scrubbing.
 
 use std::fmt;
 
-/// What to take out besides what is always taken out.
+/// What to scrub, in addition to the defaults.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct ScrubOptions {
-    /// Secrets that are known beforehand, for example from the environment. Those of fewer than
-    /// eight bytes are left alone.
+    /// Known secrets, for example from the environment. Those shorter than eight bytes are ignored.
     pub secrets: Vec<String>,
-    /// Values that differ from machine to machine or from day to day, and the names that stand for
-    /// them: with `("home", "/home/me")`, `/home/me` is recorded as `<home>`. A name has letters,
-    /// digits, `-` and `_`. Values of fewer than four bytes are left alone.
+    /// Values that differ between machines or runs, with names for them: with `("home",
+    /// "/home/me")`, `/home/me` is recorded as `<home>`. A name consists of letters, digits, `-`
+    /// and `_`. Values shorter than four bytes are ignored.
     pub stand_ins: Vec<(String, String)>,
-    /// Also take out e-mail addresses. A replay always compares without them.
+    /// Also replace e-mail addresses. A replay always compares without them.
     pub emails: bool,
 }
 
@@ -23,14 +22,14 @@ impl ScrubOptions {
         self
     }
 
-    /// With a name that stands for a value.
+    /// Adds a stand-in.
     #[must_use]
     pub fn with_stand_in(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.stand_ins.push((name.into(), value.into()));
         self
     }
 
-    /// With `<home>` for this directory.
+    /// Adds the stand-in `<home>` for this directory.
     #[must_use]
     pub fn with_home(self, path: impl Into<String>) -> Self {
         self.with_stand_in("home", path)

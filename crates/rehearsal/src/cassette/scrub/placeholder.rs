@@ -1,8 +1,7 @@
-//! The words that stand for what was taken out: `<secret-1>`, `<identity-1>`, `<email-1>`. Who gets
-//! which number is decided in `known`.
+//! Placeholders: `<secret-1>`, `<identity-1>`, `<email-1>`. `known_secrets` assigns the numbers.
 
-/// The text with the numbers of its placeholders taken off: which secret was met first may differ
-/// between two runs that are otherwise the same.
+/// The text without the numbers of placeholders: the order in which secrets appear may differ
+/// between otherwise equal runs.
 pub(crate) fn strip_placeholder_numbers(text: &str) -> String {
     let mut bare = String::with_capacity(text.len());
     let mut rest = text;

@@ -1,5 +1,5 @@
-//! Finds what must not be written down, in a text. Values known from headers first, then whatever
-//! is shaped like a key. What replaces it is not decided here.
+//! Finds secrets in a text: known values first, then everything that looks like a key. Replaces
+//! nothing.
 
 use std::ops::Range;
 
@@ -10,11 +10,11 @@ pub(super) enum SecretKind {
     Secret,
     Identity,
     Email,
-    /// The value of a stand-in, by its place in the list.
+    /// The value of a stand-in, by index.
     StandIn(usize),
 }
 
-/// A value to look for.
+/// A value to search for.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct SecretLiteral {
     pub(super) value: Vec<u8>,
@@ -28,10 +28,10 @@ pub(super) struct SecretMatch {
 }
 
 pub(super) struct SecretFinder {
-    /// Longest first, so that a value inside of another does not hide it.
+    /// Longest first, so that a value does not hide a longer one that contains it.
     literals: Vec<SecretLiteral>,
     emails: bool,
-    /// Bytes with which something sought may begin.
+    /// Bytes with which a match may start.
     first_bytes: [bool; 256],
 }
 
@@ -49,7 +49,7 @@ impl SecretFinder {
         Self { literals, emails, first_bytes }
     }
 
-    /// Everything found, in order and without overlaps.
+    /// All matches, in order and without overlaps.
     pub(super) fn find(&self, text: &[u8]) -> Vec<SecretMatch> {
         let mut all: Vec<SecretMatch> = Vec::new();
         let mut at = 0;

@@ -1,17 +1,17 @@
-//! What keys look like. Written for no false calm: a word too many that is replaced costs little,
-//! because what is sent and what is recorded are replaced alike; a key too few is a key published.
+//! Patterns of keys. Prefers false positives: they cost little, because requests and recordings are
+//! scrubbed alike, while a missed key is published.
 
 use std::ops::Range;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-/// A key that begins with something of its own.
+/// A key with a characteristic prefix.
 struct KeyPattern {
     prefix: &'static str,
-    /// Letters that must follow at least.
+    /// The minimal number of characters after it.
     min: usize,
-    /// Must it have a digit or a capital, because words begin like this too?
+    /// Must contain a digit or capital, because ordinary words start like this too.
     must_be_mixed: bool,
 }
 
@@ -23,7 +23,7 @@ const fn mixed_key_pattern(prefix: &'static str, min: usize) -> KeyPattern {
     KeyPattern { prefix, min, must_be_mixed: true }
 }
 
-/// Longer prefixes before the shorter ones they begin with.
+/// Longer prefixes come before the shorter ones they start with.
 const KEY_PATTERNS: &[KeyPattern] = &[
     mixed_key_pattern("sk-", 16),
     key_pattern("sk_live_", 12),
@@ -65,7 +65,7 @@ pub(super) fn first_bytes() -> impl Iterator<Item = u8> {
     keys.chain(*b"A-:eBbaSspo")
 }
 
-/// The secret that begins here, or that is announced here.
+/// The secret that starts or is announced at this position.
 pub(super) fn match_secret(text: &[u8], at: usize) -> Option<Range<usize>> {
     let rest = text.get(at..)?;
     if rest.starts_with(b"-----BEGIN ") {
@@ -87,7 +87,7 @@ pub(super) fn match_secret(text: &[u8], at: usize) -> Option<Range<usize>> {
     Some(at + found.start..at + found.end)
 }
 
-/// The name of an organisation or a project that begins here.
+/// The name of an organisation or project that starts here.
 pub(super) fn match_identity(text: &[u8], at: usize) -> Option<Range<usize>> {
     let rest = text.get(at..)?;
     let prefix =
@@ -98,14 +98,14 @@ pub(super) fn match_identity(text: &[u8], at: usize) -> Option<Range<usize>> {
     is_name.then(|| at..at + prefix.len() + len)
 }
 
-/// The e-mail address around the `@` that stands here. Nothing before `from` is taken.
+/// The e-mail address around the `@` at this position, not starting before `from`.
 pub(super) fn match_email(text: &[u8], at: usize, from: usize) -> Option<Range<usize>> {
     let is_local = |byte: &u8| byte.is_ascii_alphanumeric() || b"._%+-".contains(byte);
     let local = text.get(from..at)?.iter().rev().take_while(|byte| is_local(byte)).count();
     let rest = text.get(at..)?.strip_prefix(b"@")?;
     let mut domain =
         count_matching(rest, 0, |byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-'));
-    // A full stop after an address is the sentence's.
+    // A trailing full stop belongs to the sentence.
     while rest.get(..domain)?.ends_with(b".") {
         domain -= 1;
     }
@@ -116,7 +116,7 @@ pub(super) fn match_email(text: &[u8], at: usize, from: usize) -> Option<Range<u
     is_address.then(|| at - local..at + 1 + domain)
 }
 
-/// Does a word begin here? An escape before it, of JSON or of an address, is no part of it.
+/// Does a word start here? An escape sequence before it is not part of it.
 pub(super) fn is_word_start(text: &[u8], at: usize) -> bool {
     let before = text.get(at.saturating_sub(6)..at).unwrap_or_default();
     match before {
@@ -133,13 +133,13 @@ fn match_prefixed_key(rest: &[u8]) -> Option<usize> {
     KEY_PATTERNS.iter().find_map(|key| {
         let prefix = key.prefix.len();
         rest.starts_with(key.prefix.as_bytes()).then_some(())?;
-        // A key with a stop in its beginning has stops inside too.
+        // A key with a full stop in its prefix also contains some later.
         let has_stops = key.prefix.ends_with('.');
         let is_letter = |byte: u8| {
             byte.is_ascii_alphanumeric() || b"_-".contains(&byte) || has_stops && byte == b'.'
         };
-        // Judged by its beginning: were it judged whole, a long line of beginnings that are no keys
-        // would be read again and again.
+        // Examines only the beginning: otherwise a long run of prefixes that are not keys would
+        // take quadratic time.
         let begin = rest.get(prefix..rest.len().min(prefix + BEGIN_MAX))?;
         let begin = begin.get(..count_matching(begin, 0, is_letter))?;
         let is_key = begin.len() >= key.min && (!key.must_be_mixed || is_mixed(begin));
@@ -151,7 +151,7 @@ fn is_mixed(body: &[u8]) -> bool {
     body.iter().any(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase())
 }
 
-/// The public half of a pair, which is a secret by company.
+/// The public half of a key pair; removed because it identifies the secret.
 fn match_access_key(rest: &[u8]) -> Option<usize> {
     let is_one = rest.starts_with(b"AKIA") || rest.starts_with(b"ASIA");
     let len = count_matching(rest, 0, |byte| byte.is_ascii_uppercase() || byte.is_ascii_digit());
@@ -172,7 +172,7 @@ fn match_web_token(rest: &[u8]) -> Option<usize> {
     is_token.then(|| second + 1 + part(second + 1))
 }
 
-/// What follows a word that says a secret follows.
+/// The text after a word that announces a secret.
 fn match_announced_secret(rest: &[u8]) -> Option<Range<usize>> {
     let begins = |word: &str| {
         rest.get(..word.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(word.as_bytes()))
@@ -210,19 +210,19 @@ fn match_url_password(rest: &[u8]) -> Option<Range<usize>> {
     (rest.get(user) == Some(&b':')).then_some(())?;
     let from = user + 1;
     let end = from + count_matching(rest, from, |byte| is_part(byte) || byte == b':');
-    // A variable is the name of a secret and not the secret.
+    // A variable is the name of a secret, not the secret.
     let is_written = end > from && !matches!(rest.get(from), Some(b'$' | b'{'));
     (is_written && rest.get(end) == Some(&b'@')).then_some(from..end)
 }
 
-/// A private key in armour, to its end or as far as it goes.
+/// A PEM private key, to its end or as far as it goes.
 fn match_private_key(rest: &[u8]) -> Option<usize> {
     let label = rest.get(11..75.min(rest.len()))?;
     let end = find_bytes(label, b"-----")?;
     find_bytes(label.get(..end)?, b"PRIVATE KEY")?;
     let begun = 11 + end + 5;
     let body = rest.get(begun..rest.len().min(begun + ARMOUR_MAX))?;
-    // There are no five strokes in a key, so the next ones end it or have nothing to do with it.
+    // A key cannot contain five dashes, so the next ones end it or are unrelated.
     let strokes = find_bytes(body, b"-----");
     let after = strokes.and_then(|at| Some((at, body.get(at..)?.strip_prefix(b"-----END ")?)));
     if let Some((footer, after)) = after {
@@ -232,7 +232,7 @@ fn match_private_key(rest: &[u8]) -> Option<usize> {
     Some(begun + count_armoured_bytes(body))
 }
 
-/// The lines of base64 at the beginning of some text; newlines may be escaped.
+/// The length of base64 lines at the beginning; newlines may be escaped.
 fn count_armoured_bytes(body: &[u8]) -> usize {
     let mut taken = 0;
     let mut at = 0;
@@ -254,7 +254,7 @@ fn count_armoured_bytes(body: &[u8]) -> usize {
     }
 }
 
-/// How many bytes from here on are such bytes.
+/// The number of matching bytes from here on.
 fn count_matching(text: &[u8], from: usize, is_such: impl Fn(u8) -> bool) -> usize {
     let rest = text.get(from..).unwrap_or_default();
     rest.iter().take_while(|byte| is_such(**byte)).count()
@@ -264,7 +264,7 @@ fn find_bytes(text: &[u8], part: &[u8]) -> Option<usize> {
     text.windows(part.len()).position(|window| window == part)
 }
 
-/// What decides whether something is a key.
+/// How much of a key is examined.
 const BEGIN_MAX: usize = 512;
 /// The longest token of three parts looked for.
 const WEB_TOKEN_MAX: usize = 16 * 1024;

@@ -1,16 +1,15 @@
-//! Takes keys out of any text, for what is shared besides cassettes: values that are known, and whatever
-//! is shaped like a key.
+//! Redacts keys in any text that is shared: known values, and everything that looks like a key.
 
 use std::borrow::Cow;
 
 use super::secret_finder::{SecretFinder, SecretKind, SecretLiteral};
 
-/// What was taken out of a text.
+/// What was redacted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RedactedKind {
-    /// A value that was known to be secret.
+    /// A known secret.
     KnownSecret,
-    /// Something shaped like a key.
+    /// Text that looks like a key.
     Key,
     /// The name of an organisation or a project at a provider.
     Identity,
@@ -33,7 +32,8 @@ pub struct TextRedactor {
 }
 
 impl TextRedactor {
-    /// Looks for these values besides; those under eight bytes are left out, as they stand in ordinary words.
+    /// Also searches these values; those under eight bytes are ignored, because they occur in
+    /// ordinary words.
     #[must_use]
     pub fn new(known: impl IntoIterator<Item = String>) -> Self {
         let known: Vec<String> =
@@ -45,14 +45,14 @@ impl TextRedactor {
         Self { finder: SecretFinder::new(literals.collect(), false), known }
     }
 
-    /// The secrets of a text, as they stand there.
+    /// The secrets in a text.
     #[must_use]
     pub fn find_secrets<'t>(&self, text: &'t str) -> Vec<&'t str> {
         let found = self.finder.find(text.as_bytes()).into_iter();
         found.filter_map(|secret| text.get(secret.range)).collect()
     }
 
-    /// The text without secrets, and what was taken out.
+    /// The redacted text, and what was redacted.
     #[must_use]
     pub fn redact<'t>(&self, text: &'t str) -> (Cow<'t, str>, Vec<RedactedKind>) {
         let found = self.finder.find(text.as_bytes());
@@ -82,7 +82,7 @@ impl TextRedactor {
     }
 }
 
-/// What stands for a secret.
+/// Replaces a secret.
 const REDACTED: &str = "[redacted]";
 const KNOWN_BYTES_MIN: usize = 8;
 

@@ -1,10 +1,10 @@
-//! A body as its reader sees it: the texts in it, and where each byte of them stands.
+//! A body as its reader sees it: its texts, with the position of each byte.
 //!
-//! A secret may be written with escapes, or come in pieces: a model that streams one sends it over
-//! several events, and no event holds it. So the strings of JSON are read without their escapes, and
-//! strings at the same place of successive events are read as one text. Every byte of a body is in
-//! exactly one view (short leavings that could hold nothing are left out). Whether a text is a
-//! secret is not decided here, and nothing here can fail: what is no JSON is plain text.
+//! A secret may contain escapes, or be split: a streaming model sends it over several events. So
+//! JSON strings are unescaped, and strings at the same path of successive events are joined to one
+//! text. Every byte of a body is in exactly one view (short pieces that cannot contain anything are
+//! left out). Nothing here decides what is a secret, and nothing can fail: whatever is not JSON is
+//! plain text.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -16,7 +16,7 @@ use super::json_tokenizer::{JsonString, JsonToken, JsonTokenizer};
 pub(super) struct TextView {
     pub(super) text: Vec<u8>,
     pub(super) form: TextForm,
-    /// Where it stands, as a JSON pointer, if it is the value of a string.
+    /// Its path as a JSON pointer, if it is the value of a string.
     pub(super) path: String,
     parts: Vec<TextViewPart>,
 }
@@ -26,7 +26,7 @@ pub(super) struct TextView {
 pub(super) enum TextForm {
     #[default]
     Plain,
-    /// Between the strings of JSON: numbers and signs.
+    /// The text between JSON strings: numbers and punctuation.
     BetweenStrings,
     String,
 }
@@ -34,14 +34,14 @@ pub(super) enum TextForm {
 /// A piece of a view that is contiguous in the body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct TextViewPart {
-    /// Where it starts in the text.
+    /// The offset in the text.
     pub(super) start: usize,
-    /// Where it starts in the body.
+    /// The offset in the body.
     pub(super) raw: usize,
     pub(super) escapes: Vec<EscapedRange>,
 }
 
-/// Some bytes of a text that are written otherwise in the body.
+/// Bytes of a text that are escaped in the body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct EscapedRange {
     pub(super) start: usize,
@@ -61,7 +61,7 @@ impl TextView {
         }
     }
 
-    /// Where in the body a range of the text stands: one range for each piece it is in.
+    /// The ranges of the body for a range of the text: one per part.
     pub(super) fn raw_ranges(&self, range: &Range<usize>) -> Vec<Range<usize>> {
         let ends = self.parts.iter().skip(1).map(|part| part.start).chain([self.text.len()]);
         let bounded = self.parts.iter().zip(ends);
@@ -96,7 +96,7 @@ impl TextViewPart {
     fn raw_end(&self, end: usize) -> usize {
         let last = end.saturating_sub(1);
         match self.escape_before(last) {
-            // Half an escape cannot be left standing.
+            // Half an escape sequence must not remain.
             Some(escape) if last < escape.start + escape.len => escape.raw + escape.raw_len,
             _ => self.raw_start(last) + 1,
         }
@@ -122,12 +122,12 @@ pub(super) fn collect_views(body: &[u8]) -> Vec<TextView> {
 struct TextViewCollector<'a> {
     body: &'a [u8],
     all: Vec<TextView>,
-    /// The view of each place in a stream of events.
+    /// The view of each path in a stream of events.
     stream_views: BTreeMap<String, usize>,
 }
 
 impl TextViewCollector<'_> {
-    /// Server-sent events, or lines of anything.
+    /// Server-sent events, or other lines.
     fn collect_lines(&mut self) {
         let mut plain_from = 0;
         let mut at = 0;
@@ -152,7 +152,7 @@ impl TextViewCollector<'_> {
 
     fn collect_plain(&mut self, raw: Range<usize>, form: TextForm) {
         let part = self.body.get(raw.clone()).unwrap_or_default();
-        // Punctuation between strings, which is most of what comes here, hides nothing.
+        // Punctuation between strings, the most frequent case, cannot contain a secret.
         if part.iter().filter(|byte| byte.is_ascii_alphanumeric()).count() >= TEXT_MIN {
             self.all.push(TextView::from_plain(self.body, raw, form));
         }
@@ -178,8 +178,8 @@ impl TextViewCollector<'_> {
         self.collect_event(&mut event);
     }
 
-    /// Adds the strings of one event to the texts they go on with. What tells two streams apart
-    /// (`index`, `type` and the like) counts as part of the place.
+    /// Appends the strings of one event to the texts of their streams. Fields that identify a
+    /// stream (`index`, `type` and similar) count as part of the path.
     fn collect_event(&mut self, event: &mut Vec<JsonToken>) {
         let marks: Vec<(String, String)> = event
             .iter()
@@ -214,9 +214,9 @@ impl TextViewCollector<'_> {
     }
 }
 
-/// Nothing that is looked for is shorter.
+/// All patterns are at least this long.
 const TEXT_MIN: usize = 4;
-/// Marks looked at in one event; real ones have about five.
+/// Limit on the marks of one event; normal ones have about five.
 const MARKS_MAX: usize = 64;
 
 #[cfg(test)]

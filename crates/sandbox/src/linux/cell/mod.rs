@@ -1,9 +1,9 @@
-//! The read-only cell: Landlock and seccomp around a single command, without a program in between.
+//! The read-only cell: Landlock and seccomp around a single command, without a helper program.
 //!
-//! Both hold the thread that asks for them and what that thread starts. So a thread of its own gives
-//! up its rights, starts the command and ends: no second program, no namespace, and nothing that
-//! needs a privilege. What the kernel cannot hold, such as a path that is hidden among too many, is
-//! an error, and the command does not start.
+//! Both apply to the calling thread and to what it starts. So a separate thread drops its rights,
+//! starts the command and ends: no helper program, no namespace, and no privilege needed. What the
+//! kernel cannot enforce, such as too many hidden paths, is an error, and the command does not
+//! start.
 
 mod readable_paths;
 
@@ -25,13 +25,13 @@ use crate::cell_plan::CellPlan;
 use crate::error::{SandboxPlanRefusal, SandboxUnavailable};
 use readable_paths::ReadablePaths;
 
-/// The newest rules we know; an older kernel takes what it knows.
+/// The newest version we know; an older kernel applies what it knows.
 const NEWEST: ABI = ABI::V7;
 
-/// Landlock scopes signals from here on. Before it, seccomp refuses them.
+/// Landlock restricts signals since this version. Before it, seccomp refuses them.
 const SIGNALS_SCOPED_SINCE: ABI = ABI::V6;
 
-/// Devices without a memory, that everything writes to or reads from.
+/// Devices without state that all programs use.
 const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
 
 /// A cell that works on this machine.
@@ -39,7 +39,7 @@ const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/random",
 pub struct Cell {
     filter: Arc<BpfProgram>,
     report: String,
-    /// Of the last plan: the next one is usually the same.
+    /// The rules of the last plan, because the next one is usually the same.
     readable: Mutex<Option<CachedReadableRules>>,
 }
 
@@ -60,11 +60,11 @@ pub struct PreparedCell {
 }
 
 impl Cell {
-    /// Finds out, by trying, whether commands can be held here. Takes well under a millisecond.
+    /// Checks by trying whether commands can be confined here. Takes well under a millisecond.
     ///
     /// # Errors
     ///
-    /// When the kernel lacks what a cell needs, with what to do about it.
+    /// The kernel lacks what a cell needs. The error says what to do about it.
     pub fn probe() -> Result<Self, SandboxUnavailable> {
         let tried = std::thread::spawn(try_cell).join();
         let held = match tried {
@@ -80,7 +80,7 @@ impl Cell {
         Ok(Self { filter: Arc::new(build_filter(foreign)), report, readable: Mutex::default() })
     }
 
-    /// What holds commands, and what it does not cover; for people.
+    /// Describes the mechanism and its limits, for users.
     #[must_use]
     pub fn report(&self) -> &str {
         &self.report
@@ -90,7 +90,7 @@ impl Cell {
     ///
     /// # Errors
     ///
-    /// When this plan cannot be held.
+    /// This plan cannot be enforced.
     pub fn prepare(&self, plan: &CellPlan) -> Result<PreparedCell, SandboxPlanRefusal> {
         let refused = |why: String| SandboxPlanRefusal::new(why);
         let reading = self.readable_rules(plan).map_err(refused)?;
@@ -116,16 +116,17 @@ impl Cell {
 }
 
 impl PreparedCell {
-    /// Runs `start` on a thread that has given up its rights. What it starts has given them up too,
-    /// for good. Blocks until `start` returns.
+    /// Runs `start` on a thread that has dropped its rights. What it starts has no rights either.
+    /// Blocks until `start` returns.
     ///
     /// # Errors
     ///
-    /// What `start` says, or why the thread could not be restricted: then `start` did not run.
+    /// The error of `start`, or why the thread could not be restricted: then `start` did not run.
     pub fn spawn<T: Send>(self, start: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
-        // A sandbox that starts at this moment has descriptors open that are for it alone.
+        // A sandbox that is starting now has inheritable descriptors, which must not leak to this
+        // command.
         let _turn = SPAWN_LOCK.lock().unwrap_or_else(PoisonError::into_inner);
-        // What we were started with may be open for writing.
+        // Inherited descriptors may be open for writing.
         close_fds::set_fds_cloexec_threadsafe(3, &[]);
         std::thread::scope(|scope| {
             let thread = std::thread::Builder::new().name("cell".to_owned());
@@ -137,7 +138,7 @@ impl PreparedCell {
         })
     }
 
-    /// Gives up the rights of this thread, and of what it becomes.
+    /// Drops the rights of this thread.
     pub(in crate::linux) fn restrict_thread(self) -> Result<(), String> {
         drop_capabilities()?;
         for rules in [self.reading, self.writing] {
@@ -166,7 +167,7 @@ impl EnforcedLandlock {
     }
 }
 
-/// Restricts this thread as a command would be, and looks whether that holds.
+/// Restricts this thread like a command, and checks whether that works.
 fn try_cell() -> Result<EnforcedLandlock, String> {
     const ADVICE: &str = "a cell needs Linux 5.13 or newer with Landlock and seccomp enabled";
     let problem = |error: String| format!("{error}; {ADVICE}");
@@ -185,7 +186,7 @@ fn try_cell() -> Result<EnforcedLandlock, String> {
     let enforced = EnforcedLandlock { abi, status };
     seccompiler::apply_filter(&build_filter(enforced.foreign_processes()))
         .map_err(|error| problem(format!("no filter: {error}")))?;
-    // Some hosts take rules and ignore them.
+    // Some hosts accept rules and ignore them.
     let target = std::env::temp_dir().join(format!("windlass-cell-{}", std::process::id()));
     if std::fs::DirBuilder::new().create(&target).is_ok() {
         let _ = std::fs::remove_dir(&target);
@@ -202,8 +203,8 @@ fn build_filter(foreign_processes: ForeignProcesses) -> BpfProgram {
     })
 }
 
-/// Says what may be read and run. A layer of its own, because it is dear to build and the same for
-/// many commands.
+/// Rules for reading and executing. A separate layer, because it is expensive to build and the same
+/// for many commands.
 fn build_reading_rules(granted: &[PathBuf]) -> Result<RulesetCreated, String> {
     let reading = AccessFs::from_read(NEWEST);
     let rules = Ruleset::default()
@@ -214,13 +215,13 @@ fn build_reading_rules(granted: &[PathBuf]) -> Result<RulesetCreated, String> {
         .map_err(|error| format!("Landlock: {error}"))?;
     let mut grants: Vec<(&Path, BitFlags<AccessFs>)> =
         granted.iter().map(|path| (path.as_path(), reading)).collect();
-    // Names may be listed everywhere; what stands behind a hidden one may not be read.
+    // Names may be listed everywhere, but hidden files may not be read.
     grants.push((Path::new("/"), AccessFs::ReadDir.into()));
     grants.extend(DEVICES.iter().map(|path| (Path::new(path), AccessFs::ReadFile.into())));
     add_rules(rules, &grants)
 }
 
-/// Says what may be written: one directory, and devices without a memory.
+/// Rules for writing: one directory, and devices without state.
 fn build_writing_rules(temporary_directory: &Path) -> Result<RulesetCreated, String> {
     let nodes = AccessFs::MakeChar | AccessFs::MakeBlock | AccessFs::MakeSock;
     let writing = AccessFs::from_all(NEWEST) & !AccessFs::from_read(NEWEST);
@@ -241,11 +242,11 @@ fn add_rules(
     grants: &[(&Path, BitFlags<AccessFs>)],
 ) -> Result<RulesetCreated, String> {
     for (path, access) in grants {
-        // What is gone since it was listed needs no rule.
+        // A path that was deleted meanwhile needs no rule.
         let Ok(opened) = PathFd::new(path) else {
             continue;
         };
-        // The rest of a directory's rights mean nothing on a file.
+        // Rights for directories are invalid for a file.
         let access = if path.is_dir() { *access } else { *access & AccessFs::from_file(NEWEST) };
         let added = rules.add_rule(PathBeneath::new(opened, access));
         rules = added.map_err(|error| format!("Landlock: {error}"))?;
@@ -253,13 +254,13 @@ fn add_rules(
     Ok(rules)
 }
 
-/// Root without its powers but one: it still reads what other users own, as it would outside.
+/// Root keeps only the capability to read files of other users, as it could outside.
 fn drop_capabilities() -> Result<(), String> {
     let kept = CapabilitySet::DAC_READ_SEARCH;
     let mine = rustix::thread::capabilities(None).map_err(|error| error.to_string())?;
     if !mine.permitted.is_empty() {
         for capability in (CapabilitySet::from_bits_retain(u64::MAX) & !kept).iter() {
-            // Refused for numbers that this kernel does not know.
+            // Fails for numbers that this kernel does not know.
             let _ = rustix::thread::remove_capability_from_bounding_set(capability);
         }
     }

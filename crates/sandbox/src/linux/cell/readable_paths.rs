@@ -1,8 +1,9 @@
-//! Which paths a cell may read: everything but the hidden, by naming what stands beside it.
+//! Computes the readable paths of a cell: everything except the hidden paths, by granting their
+//! siblings.
 //!
-//! Landlock only grants, and a grant covers all that lies below. So each directory above something
-//! hidden is listed, and its other entries are granted one by one. Links get no grant: a rule for a
-//! link is a rule for what it points to.
+//! Landlock can only grant, and a grant includes everything below. So each directory above a hidden
+//! path is listed, and its other entries are granted one by one. Symlinks get no grant: a rule for
+//! a symlink applies to its target.
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt as _;
@@ -11,14 +12,14 @@ use std::path::{Path, PathBuf};
 use crate::cell_plan::CellPlan;
 use crate::linux::linked_secrets::LinkedSecrets;
 
-/// Entries that may be granted. A machine that needs more has no cell: it fails closed.
+/// Limit on the grants. A machine that needs more has no cell.
 const ENTRIES_MAX: usize = 20_000;
 
-/// Never listed and never granted as a whole: terminals, disks and other people's memory. The few
-/// devices that everything uses are granted by name.
+/// Never granted as a whole: contains terminals, disks and memory of other processes. The few
+/// common devices are granted by name.
 const DEVICE_DIRECTORY: &str = "/dev";
 
-/// The grants of one plan, and what they were made from.
+/// The grants of one plan, and what they depend on.
 #[derive(Debug)]
 pub(super) struct ReadablePaths {
     pub(super) granted: Vec<PathBuf>,
@@ -27,7 +28,7 @@ pub(super) struct ReadablePaths {
     linked: LinkedSecrets,
 }
 
-/// Enough to notice that a directory has other entries than when it was listed.
+/// Detects that the entries of a directory have changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct ListedPathStamp {
     inode: u64,
@@ -39,7 +40,7 @@ impl ReadablePaths {
     pub(super) fn list(plan: &CellPlan) -> Result<Self, String> {
         let linked = LinkedSecrets::list(&plan.hidden);
         let mut hidden = BTreeSet::from([PathBuf::from(DEVICE_DIRECTORY)]);
-        // By their real names, as everything else here.
+        // Canonical, like all paths here.
         let shown: Vec<PathBuf> =
             plan.shown.iter().filter_map(|path| std::fs::canonicalize(path).ok()).collect();
         hidden.extend(linked.find_names(&shown)?);
@@ -47,9 +48,9 @@ impl ReadablePaths {
             Self { granted: Vec::new(), stamps: Vec::new(), hidden: plan.hidden.clone(), linked };
         for path in &plan.hidden {
             let real = std::fs::canonicalize(path).ok();
-            // One that does not exist may come to be: then the grants are made anew.
+            // If it does not exist, it may be created later: then the grants must be rebuilt.
             list.stamps.push((path.clone(), real.as_deref().and_then(identity_of)));
-            // Behind a link both the link's own place and what it leads to stay unread.
+            // Hide both a symlink's own path and its target.
             hidden.extend(real);
         }
         list.grant(Path::new("/"), &hidden)?;
@@ -61,7 +62,7 @@ impl ReadablePaths {
                 continue;
             }
             list.stamps.push((path.clone(), identity_of(&path)));
-            // What is shown may hold hidden files of its own.
+            // A shown directory may contain hidden files.
             let below: BTreeSet<PathBuf> =
                 hidden.iter().filter(|one| one.starts_with(&path)).cloned().collect();
             if !below.contains(&path) {
@@ -71,7 +72,7 @@ impl ReadablePaths {
         Ok(list)
     }
 
-    /// Is every directory that was listed still as it was, and has no secret another name since?
+    /// Are all listed directories unchanged, and has no secret got another hard link?
     pub(super) fn is_current(&self) -> bool {
         self.linked == LinkedSecrets::list(&self.hidden)
             && self.stamps.iter().all(|(path, stamp)| {
@@ -97,7 +98,7 @@ impl ReadablePaths {
                 }
                 continue;
             }
-            // Before the entries: one that is added meanwhile makes the list outdated.
+            // Must come before reading the entries: one added meanwhile makes the list outdated.
             self.stamps.push((path.clone(), listing_of(&path)));
             let Ok(entries) = std::fs::read_dir(&path) else {
                 continue;
@@ -114,7 +115,7 @@ impl ReadablePaths {
     }
 }
 
-/// Stands for the time of a path that is watched for being another file, not for its entries.
+/// For a path whose identity is watched, but not its entries.
 const UNCHANGING: (i64, i64) = (0, 0);
 
 fn identity_of(path: &Path) -> Option<ListedPathStamp> {

@@ -1,6 +1,6 @@
-//! What a launcher tells the entry, as arguments: pairs of a word and a value up to `--`.
+//! The arguments of the entry: pairs of a name and a value up to `--`.
 //!
-//! Only programs of ours write these; anything else is refused with the word that was wrong.
+//! Only written by our programs; an error names the wrong argument.
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -12,13 +12,13 @@ use crate::plan::SandboxLimits;
 pub(crate) struct EntryArguments {
     pub(crate) write: Vec<PathBuf>,
     pub(crate) hide: Vec<PathBuf>,
-    /// A directory made for the command, to be removed after it.
+    /// A directory of the command that must be removed after it.
     pub(crate) remove: Option<PathBuf>,
-    /// Whose child this must be; when that process ends, so does everything.
+    /// The parent's id; when that process ends, so does everything.
     pub(crate) parent_pid: Option<i32>,
-    /// Variables for the command alone, `NAME=VALUE`.
+    /// Environment variables of the command, `NAME=VALUE`.
     pub(crate) environment: Vec<OsString>,
-    /// May sockets of the network be made?
+    /// Are network sockets allowed?
     pub(crate) network: bool,
     /// May modes, owners and times be changed?
     pub(crate) metadata: bool,

@@ -1,5 +1,5 @@
-//! One program of a line that nothing holds as a whole: reads its plan, gives up its rights in a cell of
-//! its own, and becomes the program.
+//! The entry for one confined program of a command line: reads its plan, drops its rights, and
+//! executes the program.
 
 use std::ffi::OsString;
 use std::io::Read as _;
@@ -9,10 +9,10 @@ use std::process::Command;
 use crate::held_program_plan::HeldProgramPlan;
 use crate::linux::cell::Cell;
 
-/// Longer than any plan of ours.
+/// Larger than any valid plan.
 const PLAN_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
-/// What a shell says of a program that is not there, and of one that it may not start.
+/// The shell's exit codes for a program that is missing, and one that cannot be executed.
 const EXIT_NOT_FOUND: i32 = 127;
 const EXIT_NOT_STARTED: i32 = 126;
 

@@ -1,12 +1,12 @@
-//! The other side of the fence: what a launcher's hidden subcommand calls, in a new process.
+//! The entry of the sandbox: the hidden subcommand that a launcher starts in a new process.
 //!
-//! Rust can restrict the process it runs in without `unsafe`, but not a child between fork and
-//! exec. So the binary starts itself again, restricts itself here, and becomes the command.
+//! Rust can restrict its own process without `unsafe`, but not a child between fork and exec. So
+//! the binary starts itself again, restricts itself here, and executes the command.
 //!
-//! With Landlock there are three of these: one that stands where the caller expects its child,
-//! one in a session of its own that survives it and ends what the command leaves behind, and one
-//! that becomes the command. With bubblewrap there is one, when there are limits to
-//! set that only count inside, or a proxy to reach.
+//! With Landlock there are three such processes: one where the caller expects its child, one in a
+//! process session of its own that survives it and ends what the command leaves behind, and one
+//! that executes the command. With bubblewrap there is one, if limits must be set inside or a proxy
+//! must be reached.
 
 mod bound_child;
 mod entry_arguments;
@@ -23,16 +23,15 @@ use std::process::ExitStatus;
 pub(super) use bound_child::follow_parent;
 pub(crate) use entry_arguments::EntryArguments;
 
-/// The exit code when the sandbox could not be entered; the reason is on standard error.
+/// The exit code if the sandbox could not be entered; the reason is on standard error.
 pub(crate) const EXIT_NOT_ENTERED: i32 = 125;
 
-/// How every line of ours on standard error begins.
+/// The prefix of all our lines on standard error.
 pub(crate) const PREFIX: &str = "windlass sandbox:";
 
-/// Does what a launcher asks. Returns the exit code of this process; becomes the command if all
-/// goes well.
+/// Performs the launcher's request. Returns the exit code, or executes the command on success.
 pub(crate) fn enter(arguments: &[OsString]) -> i32 {
-    // Whatever words led here lead here again.
+    // The arguments with which this entry is started again.
     let all: Vec<OsString> = std::env::args_os().skip(1).collect();
     let before = all.strip_suffix(arguments).unwrap_or_default();
     let outcome = match arguments.split_first() {
@@ -67,7 +66,7 @@ pub(crate) fn enter(arguments: &[OsString]) -> i32 {
     })
 }
 
-/// The exit code that tells of a child what a shell would tell.
+/// The exit code with which a shell would report a child's status.
 fn exit_code(status: ExitStatus) -> i32 {
     status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(EXIT_NOT_ENTERED)
 }

@@ -1,7 +1,7 @@
-//! Makes files read-only for a sandbox that runs already.
+//! Makes files read-only in a running sandbox.
 //!
-//! A program outside that puts another file in the place of a protected one takes its mount away. This is
-//! called from outside then: it enters the mounts of the sandbox and holds the new file as the old one was.
+//! If a program outside replaces a protected file, its mount in the sandbox is lost. This is then
+//! called from outside: it enters the sandbox's mount namespace and mounts the new file.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -13,7 +13,7 @@ use rustix::fs::StatVfsMountFlags;
 use rustix::mount::{MountFlags, mount_bind, mount_remount};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
-/// The number of a process in the sandbox, then the files.
+/// Arguments: the id of a process in the sandbox, then the files.
 pub(super) fn hold_files(arguments: &[OsString]) -> Result<i32, String> {
     let [process, files @ ..] = arguments else { return Err("no process".to_owned()) };
     let process = Path::new("/proc").join(process).join("ns");
@@ -24,7 +24,7 @@ pub(super) fn hold_files(arguments: &[OsString]) -> Result<i32, String> {
     let owner = find_owner(&mounts)?;
     let inode = |file: &File| file.metadata().map(|found| found.ino());
     let own = File::open("/proc/self/ns/user").map_err(|error| error.to_string())?;
-    // Root's sandboxes have no user namespace of their own.
+    // Root's sandboxes have no user namespace.
     if inode(&owner).ok() != inode(&own).ok() {
         enter(&owner, LinkNameSpaceType::User)?;
     }
@@ -40,7 +40,7 @@ fn enter(namespace: &File, kind: LinkNameSpaceType) -> Result<(), String> {
         .map_err(|error| format!("the namespace cannot be entered: {error}"))
 }
 
-/// The user namespace whose rights count in this one.
+/// The user namespace that owns this namespace.
 #[allow(unsafe_code, reason = "no library has this request")]
 fn find_owner(namespace: &File) -> Result<File, String> {
     // SAFETY: the request has no argument, and what it returns is a new descriptor or negative.
@@ -55,7 +55,7 @@ fn find_owner(namespace: &File) -> Result<File, String> {
 
 fn hold_file(path: &Path) -> rustix::io::Result<()> {
     let has = rustix::fs::statvfs(path)?.f_flag;
-    // What the mount around it refuses must stay refused.
+    // Flags of the underlying mount must be kept.
     let mut flags = MountFlags::BIND | MountFlags::RDONLY;
     for (set, flag) in KEPT_FLAGS {
         if has.contains(*set) {

@@ -1,9 +1,9 @@
-//! Two processes that make sure nothing is left behind where there is no namespace to do it.
+//! Two processes that end everything a command leaves behind, where there is no namespace for that.
 //!
-//! The front stands in the caller's process group and may be killed at any moment. The keeper
-//! stands in a session of its own and adopts whatever the command abandons; when the command ends,
-//! or the front does, it stops all of its descendants, so that none can start another, and ends
-//! them. Neither has a deadline of its own: the caller's ends the front.
+//! The front is in the caller's process group and may be killed at any moment. The keeper is in a
+//! process session of its own and adopts processes that the command abandons; when the command or
+//! the front ends, it stops all its descendants, so that none can start another, and kills them.
+//! Neither has a deadline: the caller ends the front.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -16,15 +16,15 @@ use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions};
 use super::entry_arguments::EntryArguments;
 use super::exit_code;
 
-/// How long the end may take; what is left then is stuck in the kernel.
+/// Limit for the end; processes left after it are stuck in the kernel.
 const KILL_DEADLINE: Duration = Duration::from_secs(4);
 const LOOK_AGAIN: Duration = Duration::from_millis(1);
 
-/// Starts the keeper and tells what it tells.
+/// Starts the keeper and returns its exit code.
 pub(super) fn run_parent(before: &[OsString], entry: &EntryArguments) -> Result<i32, String> {
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
         .map_err(|error| format!("no death signal: {error}"))?;
-    // It may have died before that.
+    // The parent may have ended before.
     if rustix::process::getppid() != entry.parent_pid.and_then(Pid::from_raw) {
         return Err("the process that started this is gone".into());
     }
@@ -34,7 +34,7 @@ pub(super) fn run_parent(before: &[OsString], entry: &EntryArguments) -> Result<
     keeper.wait().map(exit_code).map_err(|error| error.to_string())
 }
 
-/// Starts the command and stays until everything that came from it is gone.
+/// Starts the command, and waits until all its processes have ended.
 pub(super) fn run_reaper(before: &[OsString], entry: &EntryArguments) -> Result<i32, String> {
     rustix::process::setsid().map_err(|error| format!("no session: {error}"))?;
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
@@ -42,7 +42,7 @@ pub(super) fn run_reaper(before: &[OsString], entry: &EntryArguments) -> Result<
     let parent = entry.parent_pid.and_then(Pid::from_raw).ok_or("there is no front")?;
     let front = rustix::process::pidfd_open(parent, PidfdFlags::empty())
         .map_err(|error| format!("the front is gone: {error}"))?;
-    // Only its child can be sure that this is still that process.
+    // Only a direct child can be sure that this is still the same process.
     if rustix::process::getppid() != Some(parent) {
         return Err("the front is gone".into());
     }
@@ -61,21 +61,20 @@ pub(super) fn run_reaper(before: &[OsString], entry: &EntryArguments) -> Result<
     let status = child.try_wait().ok().flatten();
     kill_descendants();
     if let Some(directory) = &entry.remove {
-        // If it cannot, its creator tries again.
+        // If this fails, the creator tries again.
         let _ = std::fs::remove_dir_all(directory);
     }
     Ok(status.map_or(super::EXIT_NOT_ENTERED, exit_code))
 }
 
-/// This program once more, in another role. By this name it is found even when its file has been
-/// replaced since it started.
+/// This program in another role. This path works even if its file was replaced since it started.
 fn respawn_self(before: &[OsString], role: &str, entry: &EntryArguments) -> Result<Child, String> {
     let mut command = Command::new("/proc/self/exe");
     command.args(before).arg(role).args(entry.to_arguments());
     command.spawn().map_err(|error| format!("cannot start itself: {error}"))
 }
 
-/// Stops all descendants until no new one turns up, then ends them.
+/// Stops all descendants until no new ones appear, then kills them.
 fn kill_descendants() {
     let deadline = Instant::now() + KILL_DEADLINE;
     let mut stopped = Vec::new();
@@ -95,7 +94,7 @@ fn kill_descendants() {
     }
 }
 
-/// Takes leave of the dead, and says whether any are alive.
+/// Reaps zombies, and returns whether any child is alive.
 fn reap_has_children() -> bool {
     loop {
         match rustix::process::wait(WaitOptions::NOHANG) {
@@ -116,7 +115,7 @@ fn list_descendants() -> Vec<Pid> {
     let us = rustix::process::getpid().as_raw_nonzero().get();
     let comes_from_us = |id: &i32| {
         let mut above = parents.get(id);
-        // A chain cannot be longer than there are processes.
+        // A chain of parents is at most as long as the number of processes.
         for _ in 0..parents.len() {
             match above {
                 Some(parent) if *parent == us => return true,
@@ -129,7 +128,7 @@ fn list_descendants() -> Vec<Pid> {
     parents.keys().filter(|id| comes_from_us(id)).filter_map(|id| Pid::from_raw(*id)).collect()
 }
 
-/// The second field after the name, which may contain anything.
+/// The second field after the name, which may contain any character.
 fn read_parent_pid(id: i32) -> Option<i32> {
     let stat = std::fs::read(format!("/proc/{id}/stat")).ok()?;
     let text = String::from_utf8_lossy(&stat);

@@ -1,7 +1,7 @@
-//! A port inside the network namespace that leads to the proxy's socket outside.
+//! A port inside the network namespace that forwards to the proxy's socket outside.
 //!
-//! Programs speak to proxies over TCP, and nothing but a file reaches out of the namespace. This
-//! process stays beside the command, carries bytes both ways, and ends with it.
+//! Programs use proxies over TCP, but only files can be shared with the namespace. This process
+//! runs beside the command, forwards in both directions, and ends with it.
 
 use std::io;
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
@@ -16,10 +16,10 @@ use super::exit_code;
 use super::restricted_process::set_environment;
 use crate::linux::process_limits::set_limits;
 
-/// Two threads each.
+/// Each uses two threads.
 const CONNECTIONS_MAX: usize = 64;
 
-/// Opens the port, runs the command with its address, and tells how it ended.
+/// Opens the port, runs the command with its address, and returns how it ended.
 pub(super) fn run_with_proxy_bridge(entry: &EntryArguments) -> Result<i32, String> {
     let (Some(socket), Some((program, arguments))) = (&entry.socket, entry.command.split_first())
     else {
@@ -63,7 +63,7 @@ fn serve(listener: &TcpListener, socket: &Arc<Path>) {
         let socket = Arc::clone(socket);
         let open = Arc::clone(&open);
         let carried = std::thread::Builder::new().spawn(move || {
-            // A broken connection is closed; its client notices.
+            // A broken connection is closed, which the client notices.
             let _ = copy_both_ways(inside, &socket);
             open.fetch_sub(1, Ordering::Relaxed);
         });
@@ -81,7 +81,7 @@ fn copy_both_ways(mut inside: TcpStream, socket: &Path) -> io::Result<()> {
     })?;
     let _ = io::copy(&mut inside, &mut outside);
     let _ = outside.shutdown(Shutdown::Write);
-    // The other direction ends when the proxy closes it, which it does in bounded time.
+    // The other direction ends when the proxy closes it, within a limited time.
     let _ = back.join();
     Ok(())
 }

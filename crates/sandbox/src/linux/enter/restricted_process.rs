@@ -1,4 +1,4 @@
-//! Restricts this very process with Landlock, seccomp and limits, and becomes the command.
+//! Restricts this process with Landlock, seccomp and limits, and executes the command.
 
 use std::collections::BTreeSet;
 use std::os::unix::process::CommandExt as _;
@@ -15,20 +15,21 @@ use super::entry_arguments::EntryArguments;
 use crate::linux::process_limits::set_limits;
 use crate::linux::seccomp::{self, ForeignProcesses, RefusedCalls, SocketPolicy};
 
-/// The newest rules we know; an older kernel takes what it knows.
+/// The newest version we know; an older kernel applies what it knows.
 const NEWEST: ABI = ABI::V7;
 
-/// Devices without a memory, that everything writes to or reads from.
+/// Devices without state that all programs use.
 const DEVICES: &[&str] =
     &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"];
 
-/// Entries looked at to leave the hidden out.
+/// Limit on the entries listed to leave out hidden ones.
 const ENTRIES_MAX: usize = 20_000;
 
 pub(super) fn run_restricted(entry: &EntryArguments) -> Result<i32, String> {
-    // Out of the supervisor's process group, so that a signal to its own does not reach that.
+    // Leaves the supervisor's process group, so that a signal to the command's group does not reach
+    // it.
     rustix::process::setsid().map_err(|error| format!("no session: {error}"))?;
-    // Without a namespace of its own the kernel counts all processes of the user.
+    // Without a user namespace, the kernel counts all processes of the user.
     let is_root = rustix::process::geteuid().is_root();
     set_limits(&entry.limits.unwrap_or_default(), if is_root { 0 } else { count_own_tasks() })?;
     drop_capabilities()?;
@@ -47,13 +48,13 @@ pub(super) fn run_restricted(entry: &EntryArguments) -> Result<i32, String> {
     exec_command(entry)
 }
 
-/// Sets limits on this process and becomes the command: the part that bubblewrap cannot do.
+/// Sets limits and executes the command: what bubblewrap cannot do.
 pub(super) fn run_limited(entry: &EntryArguments) -> Result<i32, String> {
     set_limits(&entry.limits.unwrap_or_default(), 0)?;
     exec_command(entry)
 }
 
-/// The same, and keeps away from sockets without a file that are not its own, where the kernel can.
+/// The same, and blocks abstract sockets of other processes if the kernel supports that.
 pub(super) fn run_scoped(entry: &EntryArguments) -> Result<i32, String> {
     let problem = |error: landlock::RulesetError| format!("Landlock: {error}");
     let rules = Ruleset::default()
@@ -64,14 +65,14 @@ pub(super) fn run_scoped(entry: &EntryArguments) -> Result<i32, String> {
     run_limited(entry)
 }
 
-/// Becomes a command for which the kernel has no Landlock: to try out what happens without.
+/// Executes a command with Landlock refused, for tests.
 pub(super) fn run_without_landlock(entry: &EntryArguments) -> Result<i32, String> {
     seccompiler::apply_filter(&seccomp::build_landlock_refusal())
         .map_err(|error| format!("no filter: {error}"))?;
     exec_command(entry)
 }
 
-/// Says how much of Landlock this kernel enforces, for the probe: restricts itself to nothing.
+/// Reports for the probe how much of Landlock this kernel enforces.
 pub(super) fn check_landlock() -> Result<i32, String> {
     let status = apply_landlock(&EntryArguments::default())?;
     let word = match status.ruleset {
@@ -116,7 +117,7 @@ pub(super) fn set_environment(command: &mut Command, entry: &EntryArguments) {
     }
 }
 
-/// Processes and threads of this user, as far as they can be seen.
+/// The visible processes and threads of this user.
 fn count_own_tasks() -> u64 {
     use std::os::unix::fs::MetadataExt as _;
     let uid = rustix::process::getuid().as_raw();
@@ -131,11 +132,11 @@ fn count_own_tasks() -> u64 {
         .sum()
 }
 
-/// Root without its powers: what it may not do as an owner it may not do.
+/// Without capabilities, root cannot bypass file permissions.
 fn drop_capabilities() -> Result<(), String> {
     let all = CapabilitySet::from_bits_retain(u64::MAX);
     for capability in all.iter() {
-        // Refused to those who have none to drop, and for numbers this kernel does not know.
+        // Fails for processes without capabilities, and for numbers this kernel does not know.
         let _ = rustix::thread::remove_capability_from_bounding_set(capability);
     }
     let _ = rustix::thread::clear_ambient_capability_set();
@@ -171,19 +172,19 @@ fn apply_landlock(entry: &EntryArguments) -> Result<RestrictionStatus, String> {
     grants.extend(entry.write.iter().map(|path| (path.clone(), writing)));
     grants.extend(DEVICES.iter().map(|path| (PathBuf::from(path), device)));
     for (path, access) in grants {
-        // What is gone since it was listed needs no rule.
+        // A path that was deleted meanwhile needs no rule.
         let Ok(opened) = PathFd::new(&path) else {
             continue;
         };
-        // The rest of a directory's rights mean nothing on a file.
+        // Rights for directories are invalid for a file.
         let access = if path.is_dir() { access } else { access & AccessFs::from_file(NEWEST) };
         rules = rules.add_rule(PathBeneath::new(opened, access)).map_err(problem)?;
     }
     rules.restrict_self().map_err(problem)
 }
 
-/// What may be read: everything but the hidden, by naming what stands beside it on every level.
-/// Links are left out, because a rule for a link is a rule for what it points to.
+/// The readable paths: everything except the hidden ones, by granting their siblings on every
+/// level. Symlinks are left out, because a rule for a symlink applies to its target.
 fn list_readable_paths(hidden: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
     let ancestors: BTreeSet<&Path> =
         hidden.iter().flat_map(|path| path.ancestors().skip(1)).collect();
@@ -192,7 +193,7 @@ fn list_readable_paths(hidden: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
     }
     let mut list = Vec::new();
     for directory in &ancestors {
-        // A directory below a hidden one is hidden with it.
+        // A directory below a hidden one is hidden too.
         if hidden.iter().any(|path| directory.starts_with(path)) {
             continue;
         }

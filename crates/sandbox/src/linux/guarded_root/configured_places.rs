@@ -1,7 +1,7 @@
-//! What the repository's own configuration names below a root: its hooks, and further configuration.
+//! Paths below a root that the repository's configuration names: hooks and included files.
 //!
-//! They have names of the user's choosing, so no list knows them. What such a file says was trusted by
-//! the user who set it; a command that writes there would have git run something later.
+//! Their names are chosen by the user, so they cannot be listed in advance. The user trusted the
+//! current content of such a file; a command that writes there could make git run something later.
 
 use std::io::Read as _;
 use std::path::{Component, Path, PathBuf};
@@ -9,7 +9,7 @@ use std::path::{Component, Path, PathBuf};
 use super::git_config_text::{NamedPlace, list_named_places};
 
 const CONFIG_BYTES_MAX: u64 = 1024 * 1024;
-/// More than anybody names.
+/// More than any real configuration has.
 const PLACES_MAX: usize = 16;
 
 /// Paths below the root.
@@ -30,7 +30,7 @@ pub(super) fn list_configured_places(root: &Path) -> Vec<PathBuf> {
     places
 }
 
-/// Where the configuration is: `.git`, or what a further working tree leads to.
+/// The directory with the configuration: `.git`, or the main one of a linked worktree.
 fn find_common_directory(root: &Path) -> Option<PathBuf> {
     let git = root.join(".git");
     if std::fs::symlink_metadata(&git).ok()?.is_dir() {
@@ -45,7 +45,7 @@ fn find_common_directory(root: &Path) -> Option<PathBuf> {
     }
 }
 
-/// Without the steps up and down in it. Nothing for the root itself, or for what lies elsewhere.
+/// Relative and normalized. `None` for the root itself, and for paths outside of it.
 fn resolve_below(root: &Path, whole: &Path) -> Option<PathBuf> {
     let mut resolved = PathBuf::new();
     for component in whole.components() {
@@ -58,7 +58,7 @@ fn resolve_below(root: &Path, whole: &Path) -> Option<PathBuf> {
         }
     }
     let below = resolved.strip_prefix(root).ok()?;
-    // What is in there is guarded already.
+    // Paths in there are guarded already.
     let is_apart = below != Path::new("") && !below.starts_with(".git");
     is_apart.then(|| below.to_owned())
 }

@@ -1,8 +1,8 @@
-//! Which directories below a root hold a repository, or are one.
+//! Finds repositories below a root.
 //!
-//! Looked at before and after each command that may write there, so what is known of a directory is kept
-//! as long as nothing was added to it or taken away. Where there was a repository before comes first, then
-//! what is nearest to the top, and only so much of it.
+//! Searched before and after each command that may write there, so results are cached for
+//! directories whose entries have not changed. Known repositories are checked first, then
+//! directories near the top, up to a limit.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ffi::{OsStr, OsString};
@@ -13,18 +13,18 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{Access, AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags};
 
-/// Directories looked at: some microseconds each where nothing changed.
+/// Limit on the directories searched; an unchanged one takes some microseconds.
 const DIRECTORIES_MAX: usize = 1024;
-/// Entries of one directory.
+/// Limit on the entries of one directory.
 const ENTRIES_MAX: usize = 10_000;
 
-/// Files get their times from a clock that stands still for this long, at most.
+/// File timestamps have at most this resolution.
 const CLOCK_STEP_NANOS: i128 = 20_000_000;
 
 #[derive(Debug, Default)]
 pub(super) struct DirectoryIndex {
     directories: BTreeMap<PathBuf, IndexedDirectory>,
-    /// Where there was one the last time.
+    /// Repositories found in the last search.
     repositories: Vec<PathBuf>,
 }
 
@@ -45,12 +45,12 @@ struct DirectoryStamp {
     changed_nanos: i128,
 }
 
-/// What lies below a root, by paths from there.
+/// Paths relative to a root.
 #[derive(Debug, Default)]
 pub(super) struct FoundRepositories {
-    /// Where something is called `.git`; not the root itself.
+    /// Directories with a `.git`, except the root itself.
     pub(super) working: Vec<PathBuf>,
-    /// Directories of git under other names.
+    /// Git directories with other names.
     pub(super) bare: Vec<PathBuf>,
 }
 
@@ -61,7 +61,7 @@ impl IndexedDirectory {
 }
 
 impl DirectoryIndex {
-    /// Looks again at everything that may have changed.
+    /// Searches everything that may have changed.
     pub(super) fn find_repositories(&mut self, root: &OwnedFd) -> FoundRepositories {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let settled = i128::try_from(now.as_nanos()).unwrap_or_default() - CLOCK_STEP_NANOS;
@@ -81,7 +81,7 @@ impl DirectoryIndex {
                 found.bare.extend(directory.is_git.then(|| path.clone()));
                 self.repositories.extend(directory.holds_repository().then(|| path.clone()));
             }
-            // What changed just now may change again within the same tick.
+            // A directory that has just changed may change again with the same timestamp.
             if directory.stamp.changed_nanos < settled {
                 self.directories.insert(path, directory);
             }

@@ -1,11 +1,11 @@
-//! What a configuration of git says beyond what a clone or a new repository says of itself.
+//! Finds settings in a git configuration that a clone or a new repository would not have.
 //!
-//! Pure. A list of what is harmless, not of what is not: any other key may name a program, now or in
-//! another version of git. What cannot be read line by line counts as well.
+//! Pure. Lists harmless settings instead of dangerous ones: any other key may name a program, now
+//! or in another version of git. A line that cannot be parsed counts as dangerous.
 
 use std::collections::BTreeSet;
 
-/// Everything that may make git run or read something, each with the section it stands in.
+/// All lines that may make git run or read something, with their sections.
 pub(super) fn list_influential_lines(text: &[u8]) -> BTreeSet<String> {
     let lines = parse_lines(text).into_iter().filter(|line| match line {
         ConfigLine::Setting { section, key, value } => !is_harmless(section, key, value),
@@ -19,7 +19,7 @@ pub(super) fn list_influential_lines(text: &[u8]) -> BTreeSet<String> {
         .collect()
 }
 
-/// A place that a configuration names, as it is written there.
+/// A path in a configuration, as written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum NamedPlace {
     /// Relative to the working tree.
@@ -48,7 +48,7 @@ fn unquote(value: &str) -> String {
 enum ConfigLine {
     /// Section and key in lower case.
     Setting { section: String, key: String, value: String },
-    /// A header with something behind it, which may be a setting.
+    /// A section header with text after it, which may be a setting.
     Unclear(String),
 }
 
@@ -78,8 +78,8 @@ fn parse_lines(text: &[u8]) -> Vec<ConfigLine> {
     lines
 }
 
-/// A backslash at the end of a line goes on with the next. Such a line is left with it in its middle, and
-/// is harmless under no key whose value counts.
+/// Joins lines that end in a backslash. The backslash stays in the joined line, which makes it
+/// dangerous for any key whose value matters.
 fn join_continued_lines(text: &str) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut is_continued = false;
@@ -93,7 +93,7 @@ fn join_continued_lines(text: &str) -> Vec<String> {
     lines
 }
 
-/// The section, if nothing stands behind it: git takes a key on the same line.
+/// The section, unless text follows: git accepts a key on the same line.
 fn parse_header(line: &str) -> Option<&str> {
     let inner = line.strip_prefix('[')?.strip_suffix(']')?;
     let end = inner.find(|c: char| !c.is_ascii_alphanumeric() && c != '-').unwrap_or(inner.len());
@@ -109,7 +109,7 @@ fn is_harmless(section: &str, key: &str, value: &str) -> bool {
     let is_switch = ["true", "false", "yes", "no", "on", "off", "1", "0"]
         .contains(&value.to_ascii_lowercase().as_str());
     match (section, key) {
-        // The monitor that comes with git, or none.
+        // Git's own monitor, or none.
         ("core", "fsmonitor") => is_switch,
         ("core", "worktree") => is_path_below(value),
         ("remote" | "submodule", "url") | ("remote", "pushurl") => is_plain_address(value),
@@ -120,18 +120,18 @@ fn is_harmless(section: &str, key: &str, value: &str) -> bool {
     }
 }
 
-/// A submodule's own directory says so where its files are.
+/// The git directory of a submodule contains the path of its files.
 fn is_path_below(value: &str) -> bool {
     !value.starts_with(['/', '~', '"']) && !value.contains('\\')
 }
 
-/// An address, and not the name of a transport with a command behind it, nor an option.
+/// A plain address, not a transport with a command or an option.
 fn is_plain_address(value: &str) -> bool {
     !value.contains("::") && !value.starts_with('-') && !value.contains(['\\', '"'])
 }
 
-/// What `clone`, `init`, `remote`, `branch` and `submodule` write, and switches. A section without keys is
-/// harmless as a whole.
+/// Settings written by `clone`, `init`, `remote`, `branch` and `submodule`, and harmless switches.
+/// An empty list of keys means the whole section.
 const HARMLESS: &[(&str, &[&str])] = &[
     (
         "core",

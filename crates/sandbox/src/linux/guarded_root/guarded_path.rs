@@ -1,4 +1,4 @@
-//! Paths below a root, reached through its descriptor and through no link.
+//! Opens paths below a root through its descriptor, without following symlinks.
 
 use std::ffi::OsStr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -10,14 +10,14 @@ use super::saved_entry::{CaptureBudget, SavedEntry};
 use super::{FileIdentity, GuardMethod};
 use crate::protected_names;
 
-/// A directory to reach others through, and not a link to one.
+/// Opens a directory to access others; refuses a symlink.
 pub(super) fn open_path(at: &impl AsFd, path: impl AsRef<Path>) -> rustix::io::Result<OwnedFd> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     rustix::fs::openat(at, path.as_ref(), flags, Mode::empty())
 }
 
-/// The directory that holds a path below a root, without following any link. `None` when it is
-/// not there, so nothing is in it.
+/// The directory that contains a path below a root, opened without following symlinks. `None` if it
+/// does not exist.
 pub(super) fn open_parent<'a>(
     root: &'a OwnedFd,
     path: &Path,
@@ -42,7 +42,7 @@ pub(super) fn open_parent<'a>(
     }
 }
 
-/// Most guarded paths are at the top, which is open already.
+/// Most guarded paths are in the root, which is open already.
 pub(super) enum GuardedParent<'a> {
     Root(&'a OwnedFd),
     Below(OwnedFd),
@@ -57,7 +57,7 @@ impl AsFd for GuardedParent<'_> {
     }
 }
 
-/// With a budget of its own for each path, so that two looks at the same thing are alike.
+/// Has separate limits for each path, so that captures of the same content are equal.
 pub(super) fn capture_path(
     root: &OwnedFd,
     path: &Path,

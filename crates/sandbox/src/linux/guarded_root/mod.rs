@@ -1,14 +1,14 @@
-//! What must not change at the top of a writable root, and taking it back when it did.
+//! Guards protected paths in a writable root, and reverts changes to them.
 //!
-//! Mounts hold what exists. They cannot hold what does not exist yet without something to mount on,
-//! and Landlock cannot hold anything inside a directory it lets be written. So empty directories are made
-//! for protected ones that are missing. The rest is compared when the command and all its children are
-//! gone, before its result is given to anyone: what is new or different is moved aside, and what was
-//! there is put back. Beside a command that went on running others have worked: what they are known
-//! to have made, and what was there before, is only told.
+//! Mounts protect existing files. They cannot protect missing ones without a mount point, and
+//! Landlock cannot protect anything inside a writable directory. So placeholders are created for
+//! missing protected directories. Other paths are compared after the command and all its children
+//! have ended, before its result is returned: new or changed ones are moved aside, and the old
+//! content is restored. While a background command runs, others work too: changes they are known to
+//! have made, and changes of existing files, are only reported.
 //!
-//! Commands that overlap share one comparison, made when the first of them started; otherwise the
-//! second would take what the first has planted for the way things were.
+//! Overlapping commands share one comparison, captured when the first of them started; otherwise
+//! what the first one changed would be the baseline of the second.
 
 mod configured_places;
 mod directory_index;
@@ -43,84 +43,84 @@ use saved_entry::SavedEntry;
 pub struct RevertedProtectedFile {
     pub path: PathBuf,
     pub moved_to: Option<PathBuf>,
-    /// Is what was there before there again? Otherwise it was too large to keep.
+    /// Was the old content restored? If not, it was too large to keep.
     pub is_restored: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum GuardMethod {
     Mounts,
-    /// Not at all: it is compared like everything else.
+    /// Not protected: it is only compared.
     Nothing,
 }
 
-/// The guarded paths of one root, as they were.
+/// The captured state of a root's guarded paths.
 #[derive(Debug)]
 pub(crate) struct GuardedRoot {
     root: PathBuf,
     directory: OwnedFd,
     git: RootRepository,
     mounted: Vec<MountedPath>,
-    /// Placeholders with nothing in them to be seen.
+    /// Placeholders that look empty to the command.
     held: Vec<PathBuf>,
-    /// By path below the root; parents first.
+    /// By path relative to the root; parents first.
     originals: BTreeMap<PathBuf, SavedEntry>,
     duration: Mutex<GuardDuration>,
     /// Kept as long as the mounts on them are needed.
     _placeholders: Vec<DirectoryPlaceholder>,
-    /// What others were seen to have made or changed meanwhile.
+    /// Changes known to be made by others.
     accepted: Mutex<BTreeSet<PathBuf>>,
     revert_lock: Mutex<()>,
     seen: Mutex<SeenChanges>,
     watch: Mutex<Option<RootWatch>>,
-    /// Repositories below it.
+    /// Repositories below the root.
     nested: NestedRepositories,
-    /// Those that started on it.
+    /// Running sandboxes with this root.
     sandboxes: Mutex<Vec<Weak<RunningSandbox>>>,
 }
 
-/// What the root itself has of git.
+/// The root's own repository.
 #[derive(Debug)]
 struct RootRepository {
     kind: GitEntryKind,
-    /// The directory itself, to find it again wherever it was moved.
+    /// The directory itself, to find it even if it was moved.
     directory: Option<OwnedFd>,
     is_bare: bool,
 }
 
-/// What was seen while the command ran.
+/// Changes detected while the command ran.
 #[derive(Debug, Default)]
 struct SeenChanges {
-    /// Taken back at once.
+    /// Changes that were reverted at once.
     reverted: Vec<RevertedProtectedFile>,
-    /// Put by others in the place of what a mount held, as it was then. The mount is gone with it.
+    /// New content of files that others replaced, whose mounts are lost.
     replaced: BTreeMap<PathBuf, SavedEntry>,
 }
 
 type FileIdentity = (u64, u64);
 
-/// Taken back at once so often; what comes after that is taken back at the end.
+/// Limit on immediate reverts; later changes are reverted at the end.
 const SEEN_MAX: usize = 64;
 
-/// What a mount holds. A program outside that puts another file in its place, as editors and git do, takes
-/// the mount away.
+/// A mounted path. If a program outside replaces the file, as editors and git do, the mount is
+/// lost.
 #[derive(Debug)]
 struct MountedPath {
-    /// Below the root.
+    /// Relative to the root.
     path: PathBuf,
     identity: Option<FileIdentity>,
 }
 
-/// How long the command runs whose root is guarded.
+/// How long the command runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum GuardDuration {
-    /// Until its result is given: nobody else is supposed to write there meanwhile.
+    /// Until its result is returned: no others are expected to write there meanwhile.
     Foreground,
-    /// Beside other work.
+    /// In the background.
     Background,
 }
 
-/// What became of the guarded paths of a root.
+/// The result of comparing a root's guarded paths.
 #[derive(Debug, Default)]
 pub(crate) struct GuardedRootChanges {
     pub(crate) reverted: Vec<RevertedProtectedFile>,
@@ -143,8 +143,8 @@ pub(crate) struct GuardedRoots {
 }
 
 impl GuardedRoots {
-    /// The comparison of a root: the one under way, or a new one. That of a command that goes on running
-    /// is its own: others would be compared with how things were long ago.
+    /// Returns the guard of a root: the current one, or a new one. A background command gets its
+    /// own: sharing it would compare others with an old state.
     pub(crate) fn guard(
         &self,
         root: &Path,
@@ -174,14 +174,15 @@ impl GuardedRoots {
         if is_shared {
             roots.insert(root.to_path_buf(), Arc::downgrade(&watched));
         }
-        // One in the foreground may be sent into the background later.
+        // A foreground command may be moved to the background later.
         let mut running = lock(&self.running);
         running.retain(|watched| watched.strong_count() > 0);
         running.push(Arc::downgrade(&watched));
         Ok(watched)
     }
 
-    /// What differs now is not put down to commands in the background, and is told at their end.
+    /// Current differences are not attributed to background commands, and not reported at their
+    /// end.
     pub(crate) fn accept_changes(&self) {
         for root in self.list_background() {
             let planted = root.nested.list_planted(&root.root, &root.directory);
@@ -209,7 +210,7 @@ impl GuardedRoot {
         &self.root
     }
 
-    /// From now on what comes to be at a guarded place is seen at once.
+    /// Watches guarded paths, to detect new files at once.
     fn start_watch(self: &Arc<Self>) {
         let missing =
             self.originals.iter().filter(|(_, saved)| matches!(saved, SavedEntry::Absent));
@@ -219,14 +220,14 @@ impl GuardedRoot {
         *lock(&self.watch) = RootWatch::start(self, &paths).ok();
     }
 
-    /// A guarded name came to be, or something else has it now.
+    /// Handles a new or replaced file at a guarded name.
     fn handle_new_name(&self, path: &Path) {
         let _turn = lock(&self.revert_lock);
         let mut seen = lock(&self.seen);
         let now = capture_path(&self.directory, path, GuardMethod::Nothing);
         match (self.originals.get(path), now) {
             (Some(SavedEntry::Absent), Ok(now)) if self.is_waited_for() => {
-                // What may be in it comes later; the end shows what else is.
+                // A directory may be filled later; the end of the command shows the rest.
                 let is_partly_open = Path::new(protected_names::WRITABLE_IN_PROTECTED.0) == path
                     && matches!(now, SavedEntry::Directory { .. });
                 let is_left =
@@ -235,7 +236,7 @@ impl GuardedRoot {
                     seen.reverted.extend(self.revert_path(path, &SavedEntry::Absent));
                 }
             }
-            // The first time it was not the command: a mount kept it from that.
+            // The first time the command cannot have done it, because a mount prevented that.
             (_, Ok(now)) if now != SavedEntry::Absent && self.is_replaced(path) => {
                 self.renew_mount(path, now, &mut seen);
             }
@@ -243,8 +244,8 @@ impl GuardedRoot {
         }
     }
 
-    /// Holds what a program outside put in the place of what a mount held. It is told all the same: for as long
-    /// as that takes, the command could write there.
+    /// Mounts a file that a program outside put in the place of a mounted one. It is still
+    /// reported, because the command could write to it in between.
     fn renew_mount(&self, path: &Path, now: SavedEntry, seen: &mut SeenChanges) {
         let put = seen.replaced.entry(path.to_owned()).or_insert(now).clone();
         let whole = self.root.join(path);
@@ -252,7 +253,7 @@ impl GuardedRoot {
         let is_held = sandboxes.iter().all(|sandbox| sandbox.hold_again(&whole));
         let after = capture_path(&self.directory, path, GuardMethod::Nothing);
         if is_held && after.is_ok_and(|after| after == put) {
-            // What changes from now on is not the command's doing.
+            // The new content is protected from now on.
             seen.replaced.remove(path);
         }
     }
@@ -261,7 +262,7 @@ impl GuardedRoot {
         self.duration() == GuardDuration::Foreground
     }
 
-    /// From now on it is told of what others put in the place of what its mounts hold.
+    /// Registers a sandbox, so that its lost mounts are renewed.
     pub(crate) fn add_sandbox(&self, sandbox: &Arc<RunningSandbox>) {
         let mut sandboxes = lock(&self.sandboxes);
         sandboxes.retain(|sandbox| sandbox.strong_count() > 0);
@@ -277,7 +278,7 @@ impl GuardedRoot {
         self.git.kind == GitEntryKind::Directory
     }
 
-    /// What exists and is no link, for a mount to hold.
+    /// Existing paths other than symlinks, to be mounted.
     pub(crate) fn mounted_paths(&self) -> impl Iterator<Item = PathBuf> + '_ {
         self.mounted.iter().map(|mounted| self.root.join(&mounted.path))
     }
@@ -286,18 +287,18 @@ impl GuardedRoot {
         *lock(&self.duration)
     }
 
-    /// A command that was waited for goes on beside other work.
+    /// A foreground command moves to the background.
     pub(crate) fn continue_in_background(&self) {
         *lock(&self.duration) = GuardDuration::Background;
     }
 
-    /// What does not exist and is held by something that hides an empty directory.
+    /// Missing paths that are protected by a mounted placeholder.
     pub(crate) fn held_paths(&self) -> impl Iterator<Item = PathBuf> + '_ {
         self.held.iter().map(|path| self.root.join(path))
     }
 
-    /// Compares, and takes back what changed, or tells of it. To be called when nothing of the command
-    /// runs.
+    /// Compares the state, and reverts or reports changes. Must be called when no process of the
+    /// command is running.
     pub(crate) fn settle(&self) -> GuardedRootChanges {
         let mut changes = match self.duration() {
             GuardDuration::Foreground => {
@@ -335,15 +336,15 @@ impl GuardedRoot {
         }
     }
 
-    /// What a process outside replaced, after which the command could write to it.
+    /// Files replaced by processes outside, which the command could then write to.
     fn list_replaced(&self) -> Vec<PathBuf> {
         let paths = self.mounted.iter().map(|mounted| mounted.path.as_path());
         let replaced = paths.filter(|path| self.is_replaced(path));
         replaced.map(|path| self.root.join(path)).collect()
     }
 
-    /// What came to be and nobody else is known to have made is moved aside. The rest is told: what
-    /// exists is held by mounts, so the command did not change it.
+    /// Moves new files aside unless others are known to have made them. Other changes are only
+    /// reported: existing files are mounted, so the command did not change them.
     fn revert_new_files(&self) -> GuardedRootChanges {
         let accepted = lock(&self.accepted);
         let mut changes = GuardedRootChanges::default();
@@ -385,14 +386,14 @@ impl GuardedRoot {
                 reverted.extend(self.revert_path(path, before));
             }
         }
-        // Four names at the top make any directory a repository, with a configuration of its own.
+        // These four names make any directory a bare repository with its own configuration.
         if !self.git.is_bare && is_bare(&self.directory) {
             reverted.extend(self.revert_path(Path::new("HEAD"), &SavedEntry::Absent));
         }
         reverted
     }
 
-    /// Puts the directory of git where it was, and what stands there instead aside.
+    /// Moves the git directory back, and what replaced it aside.
     fn restore_git_directory(&self, git: &OwnedFd) -> Option<RevertedProtectedFile> {
         let name = OsStr::new(".git");
         let is_there = || {
@@ -405,7 +406,7 @@ impl GuardedRoot {
             return None;
         }
         let moved_to = saved_entry::move_aside(&self.directory, name);
-        // The kernel knows where it is now; one that was removed has no such path.
+        // The kernel knows its current path; a deleted directory has none.
         let now = std::fs::read_link(format!("/proc/self/fd/{}", git.as_raw_fd())).ok()?;
         let _ = rustix::fs::renameat_with(CWD, &now, &self.directory, name, RenameFlags::NOREPLACE);
         Some(RevertedProtectedFile {
@@ -415,7 +416,7 @@ impl GuardedRoot {
         })
     }
 
-    /// Moves what is there out of the way and puts back what was.
+    /// Moves the current content aside, and restores the old one.
     fn revert_path(&self, path: &Path, before: &SavedEntry) -> Option<RevertedProtectedFile> {
         let name = path.file_name()?;
         let parent = open_parent(&self.directory, path).ok()??;
@@ -430,7 +431,7 @@ impl GuardedRoot {
     }
 }
 
-/// Nothing is left half-done under these locks, so a poisoned one is as good as new.
+/// No update under these locks can be left half done, so poisoning is ignored.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

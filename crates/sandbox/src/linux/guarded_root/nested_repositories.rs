@@ -1,9 +1,10 @@
-//! Repositories below a root: what came to be in them that has git run something.
+//! Detects changes in repositories below a root that could make git run something.
 //!
-//! Nothing holds them while a command runs: a mount in a repository below the root is passed by renaming the
-//! directory above it, and to clone, to work in a submodule and to remove a clone is everyday work. So they are
-//! looked at before and after. What says more of itself than a clone would (a hook, a setting that
-//! may name a program, a link to another directory of git) and did not before is what the command planted.
+//! They cannot be protected while a command runs: a mount in a repository below the root could be
+//! bypassed by renaming a parent directory, and commands legitimately clone, use submodules and
+//! delete clones. So they are compared before and after. A new entry that a clone would not have (a
+//! hook, a setting that may name a program, a symlink to another git directory) was planted by the
+//! command.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -19,28 +20,28 @@ use super::git_config_text::list_influential_lines;
 use super::lock;
 use super::saved_entry::{CaptureBudget, SavedEntry};
 
-/// Directories of git that are looked into.
+/// Limit on the git directories examined.
 const REPOSITORIES_MAX: usize = 512;
-/// Submodules are named by paths, so their directories lie this deep below `modules` at most.
+/// Submodules are named by paths, so their git directories are at most this deep below `modules`.
 const MODULE_DEPTH_MAX: usize = 4;
 
-/// What stands in directories of git below one root, as it was.
+/// The captured content of git directories below one root.
 #[derive(Debug, Default)]
 pub(super) struct NestedRepositories {
     index: Arc<Mutex<DirectoryIndex>>,
-    /// By the directory itself, wherever it is moved.
+    /// By the directory's identity, in case it is moved.
     known: BTreeMap<DirectoryIdentity, GuardedEntries>,
 }
 
 type DirectoryIdentity = (u64, u64);
 
-/// By path below the directory of git. What is not there is absent.
+/// By path relative to the git directory. A missing entry counts as absent.
 type GuardedEntries = BTreeMap<PathBuf, SavedEntry>;
 
-/// Something that was not there before.
+/// A new entry that may make git run something.
 #[derive(Debug)]
 pub(super) struct PlantedEntry {
-    /// Below the root.
+    /// Relative to the root.
     pub(super) path: PathBuf,
     pub(super) before: SavedEntry,
 }
@@ -56,7 +57,7 @@ impl NestedRepositories {
         Self { index, known }
     }
 
-    /// What came to be since. To be called when nothing of the command runs.
+    /// The entries planted since. Must be called when no process of the command is running.
     pub(super) fn list_planted(&self, root: &Path, directory: &OwnedFd) -> Vec<PlantedEntry> {
         let found = find_git_directories(root, directory, &self.index);
         let nothing = GuardedEntries::new();
@@ -81,7 +82,7 @@ struct GitDirectories {
 }
 
 struct GitDirectory {
-    /// Below the root.
+    /// Relative to the root.
     path: PathBuf,
     identity: DirectoryIdentity,
     entries: GuardedEntries,
@@ -94,11 +95,11 @@ fn find_git_directories(
 ) -> Vec<GitDirectory> {
     let found = lock(index).find_repositories(directory);
     let mut list = GitDirectories::default();
-    // The configuration and the hooks of the root's own are held. Its other working trees share them.
+    // The root's own configuration and hooks are mounted. Its other worktrees share them.
     list.add_below(directory, &Path::new(".git").join("worktrees"), 1);
     for path in found.working {
         let path = path.join(".git");
-        // A file or a link leads to it.
+        // A `.git` file or symlink leads to it.
         if !list.add_with_inner(directory, &path)
             && let Some(led_to) = follow_git_file(root, directory, &path)
         {
@@ -112,8 +113,8 @@ fn find_git_directories(
 }
 
 impl GitDirectories {
-    /// A directory of git, and those in it of submodules and further working trees. Says whether it is there
-    /// and was not known yet.
+    /// Adds a git directory, with those of its submodules and worktrees. Returns whether it exists
+    /// and is new.
     fn add_with_inner(&mut self, root: &OwnedFd, path: &Path) -> bool {
         let is_new = self.add(root, path);
         if is_new {
@@ -177,16 +178,16 @@ fn capture_entries(git: &OwnedFd) -> GuardedEntries {
     entries
 }
 
-/// Does what stands there now have git run or read something that it did not before?
+/// Could the new content make git run or read something that the old one did not?
 fn extends_git(name: &Path, before: &SavedEntry, now: &SavedEntry) -> bool {
     let (mode, content) = match now {
         SavedEntry::Absent | SavedEntry::Mounted | SavedEntry::Directory { .. } => return false,
-        // A link leads elsewhere, and what is too large was not read.
+        // A symlink leads elsewhere, and an entry that is too large was not read.
         SavedEntry::Link(_) | SavedEntry::Stamp { .. } => return true,
         SavedEntry::File { mode, content } => (*mode, content),
     };
     if name == Path::new("commondir") {
-        // As git writes it for a further working tree.
+        // The content that git writes for a linked worktree.
         return content.trim_ascii() != b"../..";
     }
     if name.parent() == Some(Path::new("hooks")) {
@@ -203,7 +204,8 @@ fn extends_git(name: &Path, before: &SavedEntry, now: &SavedEntry) -> bool {
     !list_influential_lines(content).is_subset(&said)
 }
 
-/// Where a file or link called `.git` leads, if that is below the root: elsewhere nothing can be planted.
+/// The target of a `.git` file or symlink, if it is below the root; nothing can be planted
+/// elsewhere.
 fn follow_git_file(root: &Path, directory: &OwnedFd, path: &Path) -> Option<PathBuf> {
     let parent = path.parent()?;
     let place = open_below(directory, parent)?;
@@ -221,7 +223,7 @@ fn follow_git_file(root: &Path, directory: &OwnedFd, path: &Path) -> Option<Path
     };
     let real = std::fs::canonicalize(root.join(parent).join(target)).ok()?;
     let below = real.strip_prefix(root).ok()?;
-    // That one is held.
+    // The root's own git directory is protected already.
     (below != Path::new(".git")).then(|| below.to_owned())
 }
 

@@ -1,12 +1,12 @@
-//! An empty directory that stands for a protected name that does not exist, so that a mount can hold it.
+//! An empty directory in place of a missing protected name, so that a mount can protect it.
 //!
-//! Taken away when the last sandbox that needs it is gone. Git does not list empty directories, and the
-//! user may put files there meanwhile: then it stays. The sticky bit marks it, so that one that a killed
-//! process left behind is known and removed by the next; a lock on the directory tells those in use,
-//! also by other processes.
+//! Removed when the last sandbox that needs it has ended. Git ignores empty directories. If the
+//! user creates files in it meanwhile, it stays. The sticky bit marks it, so that one left by a
+//! killed process is recognized and removed by the next one; a lock on the directory marks it as in
+//! use, even by other processes.
 //!
-//! To make a directory takes ten times as long as to rename one, so those that are done with wait in a
-//! directory of ours for the next command.
+//! Creating a directory takes ten times as long as renaming one, so unused ones wait in a directory
+//! of ours for the next command.
 
 use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -18,28 +18,28 @@ use rustix::io::Errno;
 
 use super::lock;
 
-/// As `mkdir` makes them, with the mark.
+/// The usual mode with the mark.
 const MARKED_MODE: u32 = 0o1755;
 const STICKY: u32 = 0o1000;
 
-/// Another process may remove it while we take hold of it.
+/// Another process may remove it while we lock it.
 const TRIES: usize = 5;
 
-/// Directories that wait. A command needs fewer; several roots and commands may give back more.
+/// Limit on waiting directories. A command needs fewer, but several may return theirs.
 const WAITING_MAX: usize = 64;
 
 #[derive(Debug)]
 pub(super) struct DirectoryPlaceholder {
     parent: OwnedFd,
     name: OsString,
-    /// Open and locked as long as a sandbox needs it. Gone once it has been given back.
+    /// Open and locked while a sandbox needs it. `None` after it was returned.
     directory: Option<OwnedFd>,
-    /// It was put there just now, so there is nothing in it.
+    /// It was just created, so it is empty.
     is_new: bool,
     pool: Arc<PlaceholderPool>,
 }
 
-/// Empty directories that are ready to stand for something.
+/// A pool of empty directories.
 #[derive(Debug, Default)]
 pub(super) struct PlaceholderPool {
     waiting: Mutex<WaitingDirectories>,
@@ -47,7 +47,7 @@ pub(super) struct PlaceholderPool {
 
 #[derive(Debug, Default)]
 struct WaitingDirectories {
-    /// Made when there is something to put there. Out of the sight of sandboxed commands.
+    /// Created when first needed, where sandboxed commands cannot see it.
     place: Option<WaitingPlace>,
     directories: Vec<WaitingDirectory>,
     named: u64,
@@ -59,7 +59,7 @@ struct WaitingPlace {
     opened: OwnedFd,
 }
 
-/// Open and locked already, so that nobody takes it for one that was left behind.
+/// Open and locked already, so that it does not look like one left behind.
 #[derive(Debug)]
 struct WaitingDirectory {
     name: String,
@@ -67,8 +67,8 @@ struct WaitingDirectory {
 }
 
 impl DirectoryPlaceholder {
-    /// Takes hold of the placeholder of this name, or puts one where nothing is if `may_create`.
-    /// `None` when the name belongs to something else, or to nothing.
+    /// Locks the placeholder with this name, or creates one if nothing exists and `may_create`.
+    /// `None` if the name exists otherwise, or is missing.
     pub(super) fn hold(
         pool: &Arc<PlaceholderPool>,
         parent: &OwnedFd,
@@ -90,7 +90,8 @@ impl DirectoryPlaceholder {
                     }
                     match rustix::fs::mkdirat(parent, name, Mode::from_raw_mode(MARKED_MODE)) {
                         Ok(()) | Err(Errno::EXIST) => {}
-                        // What we cannot make the command hardly can; it is compared at its end.
+                        // What we cannot create, the command probably cannot either; it is compared
+                        // at the end.
                         Err(_) => return Ok(None),
                     }
                 }
@@ -114,7 +115,7 @@ impl DirectoryPlaceholder {
         self.name.to_str().unwrap_or_default()
     }
 
-    /// Has nobody put anything there?
+    /// Is it still empty?
     pub(super) fn is_empty(&self) -> bool {
         self.is_new || self.directory.as_ref().is_some_and(is_empty)
     }
@@ -125,7 +126,7 @@ impl Drop for DirectoryPlaceholder {
         let Some(directory) = self.directory.take() else {
             return;
         };
-        // Another holder takes it away later.
+        // Another holder will remove it.
         if rustix::fs::flock(&directory, FlockOperation::NonBlockingLockExclusive).is_err() {
             return;
         }
@@ -133,7 +134,7 @@ impl Drop for DirectoryPlaceholder {
             return;
         }
         if !is_empty(&directory) {
-            // It is the user's now.
+            // It belongs to the user now.
             if let Ok(stat) = rustix::fs::fstat(&directory) {
                 let mode = Mode::from_raw_mode(stat.st_mode & 0o7777 & !STICKY);
                 let _ = rustix::fs::fchmod(&directory, mode);
@@ -148,7 +149,7 @@ impl Drop for DirectoryPlaceholder {
 }
 
 impl PlaceholderPool {
-    /// Puts a directory that waits where nothing is. `None` when none does, or it cannot go there.
+    /// Moves a waiting directory to a free name. `None` if there is none, or it cannot be moved.
     fn put(&self, parent: &OwnedFd, name: &OsStr) -> Option<OwnedFd> {
         let mut waiting = lock(&self.waiting);
         let WaitingDirectories { place, directories, .. } = &mut *waiting;
@@ -165,7 +166,7 @@ impl PlaceholderPool {
         }
     }
 
-    /// Takes an empty directory away, to wait. Gives it back where that cannot be.
+    /// Moves an empty directory back to the pool. Returns it if that is not possible.
     fn take_back(&self, parent: &OwnedFd, name: &OsStr, opened: OwnedFd) -> Option<OwnedFd> {
         let mut waiting = lock(&self.waiting);
         if waiting.directories.len() >= WAITING_MAX {
@@ -182,11 +183,11 @@ impl PlaceholderPool {
         let own = named.to_string();
         let flags = RenameFlags::NOREPLACE;
         if rustix::fs::renameat_with(parent, name, place, &own, flags).is_err() {
-            // Another file system, most likely.
+            // Probably on another file system.
             return Some(opened);
         }
         if !is_empty(&opened) {
-            // The user put something there at this very moment.
+            // The user has just created something in it, so move it back.
             let _ = rustix::fs::renameat_with(place, &own, parent, name, flags);
             return None;
         }
@@ -219,7 +220,7 @@ fn is_empty(directory: &OwnedFd) -> bool {
     })
 }
 
-/// Does one of ours stand at this path, for this command or another?
+/// Is there one of our placeholders at this path?
 pub(super) fn is_placeholder_at(root: &OwnedFd, path: &std::path::Path) -> bool {
     let stat = rustix::fs::statat(root, path, AtFlags::SYMLINK_NOFOLLOW);
     stat.is_ok_and(|stat| is_placeholder(&stat))

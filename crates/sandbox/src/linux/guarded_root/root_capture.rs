@@ -1,5 +1,5 @@
-//! How a root is before a command runs in it: what mounts hold, what placeholders stand for, and
-//! what is only compared.
+//! Captures a root before a command runs: what is mounted, what placeholders stand for, and what is
+//! only compared.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -17,10 +17,10 @@ use super::saved_entry::SavedEntry;
 use super::{GitEntryKind, GuardDuration, GuardMethod, GuardedRoot, MountedPath, RootRepository};
 use crate::protected_names::{self, PROTECTED_IN_GIT};
 
-/// Where a root is, and how it is held.
+/// A root, and how it is protected.
 pub(super) struct RootToGuard<'a> {
     pub(super) path: &'a Path,
-    /// More that stays as it is.
+    /// Further paths that must not change.
     pub(super) protected: &'a [PathBuf],
     pub(super) method: GuardMethod,
     pub(super) duration: GuardDuration,
@@ -89,7 +89,7 @@ impl RootRepository {
     }
 }
 
-/// Paths below a root.
+/// Paths relative to a root.
 #[derive(Default)]
 struct CapturedPaths {
     mounted: Vec<MountedPath>,
@@ -114,7 +114,7 @@ impl CapturedPaths {
         if is_mounted {
             self.add_mounted(root, path.clone());
         }
-        // A mount deeper down is passed by renaming what is above it.
+        // A deeper mount could be bypassed by renaming a parent directory.
         if !is_mounted || !is_at_top {
             let content = capture_path(root, &path, GuardMethod::Nothing)?;
             self.originals.entry(path).or_insert(content);
@@ -136,8 +136,8 @@ fn list_guarded_paths(root: &RootToGuard<'_>, git: GitEntryKind) -> Vec<PathBuf>
     paths
 }
 
-/// Takes hold of directories that stand for missing names. Those in `.git` are what git makes itself, so
-/// they are made and stay.
+/// Creates placeholders for missing names. Those in `.git` are what git creates itself, so they are
+/// permanent.
 pub(super) fn hold_placeholders(
     pool: &Arc<PlaceholderPool>,
     guarded: &RootToGuard<'_>,
@@ -147,12 +147,12 @@ pub(super) fn hold_placeholders(
         return Ok(Vec::new());
     }
     let mut held = Vec::new();
-    // Many programs take a directory of that name for the top of a repository.
+    // Many programs recognize the top of a repository by a directory with that name.
     let is_inside_repository =
         guarded.path.ancestors().skip(1).any(|above| above.join(".git").exists());
     let may_create = |name: &str| match guarded.duration {
         GuardDuration::Foreground => protected_names::HELD_IN_FOREGROUND.contains(&name),
-        // The user could not make a file of that name for as long as the command runs.
+        // The user could not create a file with that name while the command runs.
         GuardDuration::Background => !protected_names::HELD_FILES.contains(&name),
     };
     let files = protected_names::HELD_FILES.iter().copied();
@@ -166,7 +166,7 @@ pub(super) fn hold_placeholders(
         && let Ok(git) = open_path(root, ".git")
     {
         for name in protected_names::DIRECTORIES_IN_GIT {
-            // Where it fails it is there, or nobody can make it.
+            // If this fails, it exists, or cannot be created by the command either.
             let _ = rustix::fs::mkdirat(&git, *name, Mode::from_raw_mode(0o755));
         }
     }

@@ -1,8 +1,8 @@
-//! Watches a guarded root while a command runs, so that what must not come to be there is gone again
-//! at once, and not only when the command ends.
+//! Watches a guarded root while a command runs, so that forbidden new files are removed at once and
+//! not only at the end.
 //!
-//! The kernel tells of new names within some tens of microseconds. What to do about one is decided by the
-//! root itself. Where nothing can be watched, the comparison at the end is all there is, as before.
+//! The kernel reports new names within some tens of microseconds. The root decides what to do about
+//! one. If watching is not possible, only the comparison at the end remains.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -17,20 +17,20 @@ use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
 
 use super::GuardedRoot;
 
-/// Many events fit; a burst of more is read in several rounds.
+/// Enough for many events; larger bursts are read in several rounds.
 const BUFFER_BYTES: usize = 4096;
 
-/// Ends the watching thread when it is dropped.
+/// Ends the watching thread on drop.
 #[derive(Debug)]
 pub(super) struct RootWatch {
     stop: OwnedFd,
 }
 
-/// A directory that is watched, and the paths below the root that its names stand for.
+/// For each watch descriptor, the paths of the names in its directory.
 type WatchedNames = BTreeMap<i32, BTreeMap<OsString, PathBuf>>;
 
 impl RootWatch {
-    /// Watches the directories that hold these paths, which are below the root.
+    /// Watches the directories of these paths, which are relative to the root.
     pub(super) fn start(root: &Arc<GuardedRoot>, paths: &[PathBuf]) -> rustix::io::Result<Self> {
         let events = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?;
         let wanted = WatchFlags::CREATE
@@ -83,7 +83,7 @@ fn watch(events: &OwnedFd, stop: &OwnedFd, watched: &WatchedNames, root: &Weak<G
             let names = watched.get(&event.wd());
             let path = name.and_then(|name| names.and_then(|names| names.get(name)));
             if let Some(path) = path {
-                // Gone when its commands have ended.
+                // The guard has been dropped because its commands have ended.
                 let Some(root) = root.upgrade() else { return };
                 root.handle_new_name(path);
             }

@@ -1,7 +1,8 @@
-//! A file, link or small directory as it was: taken, compared, moved aside, put back.
+//! The saved content of a file, symlink or small directory: captured, compared, moved aside,
+//! restored.
 //!
-//! Everything goes through the descriptor of the directory that holds it, and no link is followed:
-//! the command may have put one there. What is too large to keep is still compared, by its stamp.
+//! Everything uses the descriptor of the parent directory and follows no symlinks, because the
+//! command may have created one. Content that is too large to keep is compared by its stamp.
 
 use std::collections::BTreeMap;
 use std::ffi::{CString, OsStr, OsString};
@@ -12,13 +13,13 @@ use std::os::unix::ffi::OsStrExt as _;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 
-/// Bytes kept of one guarded path, and of one file in it.
+/// Limit on the bytes kept of one guarded path, and of one file in it.
 const BYTES_MAX: usize = 4 * 1024 * 1024;
 const SMALL_BYTES_MAX: usize = 256 * 1024;
 const FILE_BYTES_MAX: u64 = 1024 * 1024;
-/// Entries looked at below one guarded path.
+/// Limit on the entries below one guarded path.
 const ENTRIES_MAX: usize = 4096;
-/// Names tried for what is moved aside.
+/// Limit on the names tried for what is moved aside.
 const NAMES_MAX: usize = 1000;
 const DEPTH_MAX: usize = 8;
 
@@ -42,7 +43,7 @@ impl CaptureBudget {
 #[derive(Clone, Debug)]
 pub(super) enum SavedEntry {
     Absent,
-    /// Held by a mount; nothing to compare.
+    /// Protected by a mount; needs no comparison.
     Mounted,
     Link(CString),
     File {
@@ -53,7 +54,7 @@ pub(super) enum SavedEntry {
         mode: u32,
         entries: BTreeMap<OsString, SavedEntry>,
     },
-    /// Too large, or of another kind: which one it was.
+    /// Too large or of another kind: its identity.
     Stamp {
         inode: u64,
         size: i64,
@@ -91,7 +92,7 @@ impl PartialEq for SavedEntry {
 }
 
 impl SavedEntry {
-    /// What kind of thing has this name, if anything.
+    /// The type of the entry with this name.
     pub(super) fn read_kind(
         parent: &impl AsFd,
         name: &OsStr,
@@ -103,8 +104,8 @@ impl SavedEntry {
         }
     }
 
-    /// Takes what is there; what is called `spared` inside of it is left out, and a directory with
-    /// nothing else in it counts as absent.
+    /// Captures an entry. A child named `spared` is left out, and a directory with no other entry
+    /// counts as absent.
     pub(super) fn capture(
         parent: &impl AsFd,
         name: &OsStr,
@@ -138,7 +139,7 @@ impl SavedEntry {
         }
     }
 
-    /// Puts it where nothing is now. Says whether that worked.
+    /// Restores it where nothing exists. Returns whether that worked.
     pub(super) fn restore(&self, parent: &impl AsFd, name: &OsStr) -> bool {
         match self {
             Self::Absent | Self::Mounted => true,
@@ -159,7 +160,7 @@ impl SavedEntry {
     }
 }
 
-/// Gives what has this name another one that nothing reads. Returns it.
+/// Renames an entry so that it has no effect. Returns the new name.
 pub(super) fn move_aside(parent: &impl AsFd, name: &OsStr) -> Option<OsString> {
     for number in 1..=NAMES_MAX {
         let mut other = name.to_os_string();
@@ -196,7 +197,7 @@ fn write_file(parent: &impl AsFd, name: &OsStr, mode: u32, content: &[u8]) -> st
     std::fs::File::from(file).write_all(content)
 }
 
-/// What is in a directory, and whether the spared name was among it. `None` when it is too much.
+/// The entries of a directory, and whether `spared` is among them. `None` if there are too many.
 fn capture_entries(
     parent: &impl AsFd,
     name: &OsStr,

@@ -1,8 +1,8 @@
-//! Mounts a trial in namespaces of its own and becomes its command.
+//! Mounts a trial in namespaces of its own, and executes its command.
 //!
 //! An unprivileged user needs a user namespace to mount; root sees more owners without one. With
-//! `userxattr` the overlay keeps its marks where an unprivileged process may write them. Everything
-//! outside the overlay is made read-only, so that what is refused leaves no trace.
+//! `userxattr` the overlay stores its attributes where an unprivileged process can write them.
+//! Everything outside of the overlay is read-only, so that refused writes leave no trace.
 
 mod mount_table;
 
@@ -33,7 +33,7 @@ pub(crate) fn run_trial(arguments: &[OsString]) -> Result<i32, String> {
         .map_err(|error| format!("the current directory cannot be found: {error}"))?;
     enter_namespaces()?;
     mount_trial(&mount)?;
-    // What was the current directory lies below the overlay now.
+    // The old current directory is below the overlay now.
     std::env::set_current_dir(&directory)
         .map_err(|error| format!("{} cannot be entered: {error}", directory.display()))?;
     let (program, rest) = command.split_first().ok_or("no command")?;
@@ -63,7 +63,7 @@ fn enter_namespaces() -> Result<(), String> {
 }
 
 fn unshare(flags: UnshareFlags) -> Result<(), Errno> {
-    // The other name is `unsafe` because of flags that are not used here.
+    // The other function is `unsafe` because of flags that are not used here.
     #[expect(deprecated, reason = "the way without `unsafe`")]
     rustix::thread::unshare(flags)
 }
@@ -94,7 +94,7 @@ fn mount_trial(trial: &TrialMount) -> Result<(), String> {
         protect_entries(shared, trial.own_name.as_deref())?;
     }
     mount_overlay(trial)?;
-    // The overlay has its own way to the folder; nothing else may write there.
+    // The overlay accesses the folder directly; other processes must not write there.
     let hidden = MountFlags::BIND | MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NODEV;
     match find_entry(folder)? {
         Some(entry) => remount(folder, hidden | entry.flags),
@@ -102,10 +102,10 @@ fn mount_trial(trial: &TrialMount) -> Result<(), String> {
     }
 }
 
-/// What stands in a writable folder cannot be changed, moved or removed; a mount holds each of it.
+/// Protects the entries of a writable folder from changes, with one mount each.
 fn protect_entries(folder: &Path, own: Option<&OsStr>) -> Result<(), String> {
     let failed = |error: std::io::Error| format!("{} cannot be held: {error}", folder.display());
-    // One that is part of the root is covered by the overlay.
+    // If it contains part of the root, the overlay covers it.
     let Some(mounted) = find_entry(folder)? else { return Ok(()) };
     for entry in std::fs::read_dir(folder).map_err(failed)? {
         let entry = entry.map_err(failed)?;
@@ -139,7 +139,7 @@ fn make_read_only(entry: &MountEntry) -> Result<(), String> {
 
 fn remount(point: &Path, flags: MountFlags) -> Result<(), String> {
     match mount_remount(point, flags, c"") {
-        // Covered by another mount, or out of this user's reach: nothing can be written there.
+        // Covered by another mount, or inaccessible for this user: it cannot be written anyway.
         Ok(()) | Err(Errno::ACCESS | Errno::NOENT | Errno::INVAL | Errno::NOTDIR) => Ok(()),
         Err(error) => Err(format!("{} cannot be made read-only: {error}", point.display())),
     }

@@ -1,4 +1,4 @@
-//! What is mounted where, as this process sees it.
+//! The mounts that this process sees.
 
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::PathBuf;
@@ -9,13 +9,13 @@ use rustix::mount::MountFlags;
 pub(super) struct MountEntry {
     pub(super) point: PathBuf,
     pub(super) is_read_only: bool,
-    /// Flags that have to be said again when it is mounted anew: some cannot be taken away.
+    /// Flags to repeat when remounting, because some cannot be removed.
     pub(super) flags: MountFlags,
     kind: String,
 }
 
 impl MountEntry {
-    /// The kernel's own, which hold no files of anybody's.
+    /// Kernel file systems, which contain no user files.
     pub(super) fn is_system(&self) -> bool {
         SYSTEM_KINDS.contains(&self.kind.as_str())
     }
@@ -51,7 +51,7 @@ pub(super) fn read_mount_table() -> Result<Vec<MountEntry>, String> {
     Ok(text.lines().filter_map(MountEntry::parse).collect())
 }
 
-/// Blanks and backslashes in paths are written as three octal digits.
+/// Blanks and backslashes are written as three octal digits.
 fn unescape(field: &str) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut rest = field.as_bytes();

@@ -1,7 +1,7 @@
-//! Runs a shell command and returns its outcome, or lets it run in the background.
+//! Runs a shell command and returns its outcome, or starts it in the background.
 //!
-//! `outcome` puts the result into words, `shell_state_capture` carries the shell's directory and
-//! variables over. Whether the command may run was decided before.
+//! `outcome` describes the result, `shell_state_capture` carries over the shell's directory and
+//! variables. The permission check comes before.
 
 mod outcome;
 mod shell_state_capture;
@@ -71,8 +71,8 @@ command that asks or pages fails or gets nothing. Processes it leaves behind are
 ends; use run_in_background for servers and long work. Long output is shortened and saved to a \
 file. Prefer Read, Edit, Write, Glob and Grep for files.";
 
-/// The output is cut here, by a limit that settings may raise up to 150,000; this only has to lie
-/// above it.
+/// The output is truncated here, by a limit that settings may raise to 150,000; this limit must be
+/// higher.
 const RESULT_BYTES_MAX: usize = 160_000;
 
 impl BashTool {
@@ -244,7 +244,7 @@ impl BashTool {
     }
 }
 
-/// The line as it runs, and what holds it.
+/// The command line with its confined programs.
 fn take_held_line(
     command: &str,
     held: Option<HeldProgramsLine>,
@@ -256,7 +256,7 @@ fn take_held_line(
     }
 }
 
-/// The environment of the command: the session's, and the call's place in a trace.
+/// The environment of the command: the session's, and the trace context of the call.
 fn build_environment(call: &ToolCallContext, side: CommandSide) -> Vec<(OsString, OsString)> {
     let mut environment = call.tool_context.build_child_environment(side);
     if let Some(trace) = &call.trace_context {

@@ -1,4 +1,4 @@
-//! What came of a command, in words for the model and as an object for hooks and clients.
+//! The outcome of a command, as text for the model and as an object for hooks and clients.
 
 use std::path::Path;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use crate::limits::ToolLimits;
 use crate::process::{FinishedProcess, ProcessEndCause, render_end_cause, render_exit_status};
 use crate::process_output::SpillOutcome;
 
-/// Of what is shown, standard error gets at most a third unless there is room to spare.
+/// Standard error gets at most this fraction of the output shown, unless there is room left.
 const STDERR_SHARE: usize = 3;
 
 #[derive(Default, Serialize)]
@@ -110,7 +110,7 @@ fn render_streams(ended: &FinishedProcess, inline_max: usize) -> (String, String
     (ended.stdout.render(inline_max.saturating_sub(share)), ended.stderr.render(share))
 }
 
-/// Exit codes that say something other than failure, for a command that is one program.
+/// Exit codes that do not mean a failure, for a command that is a single program.
 fn interpret_exit_code(words: &[String], code: i32) -> Option<&'static str> {
     match (words.first()?.as_str(), code) {
         ("grep" | "egrep" | "fgrep" | "rg", 1) => Some("No matches found"),

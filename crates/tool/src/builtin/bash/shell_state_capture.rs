@@ -1,10 +1,10 @@
-//! Where the shell stands and what it has exported, from one command to the next.
+//! Carries the shell's directory and exported variables from one command to the next.
 //!
-//! Each command is a new shell, so the directory it ends in and its exported variables have to be
-//! carried over. A command that could change them gets a line in front that writes them to a file
-//! when the shell exits; neither its output nor its exit code changes. A command that cannot gets
-//! nothing, which also lets bash replace itself by a single program. Functions, aliases and
-//! options are not carried over.
+//! Each command runs in a new shell, so its final directory and exported variables must be carried
+//! over. A command that could change them gets a prefix line that writes them to a file when the
+//! shell exits; its output and exit code do not change. Other commands get no prefix, which also
+//! lets bash replace itself by a single program. Functions, aliases and options are not carried
+//! over.
 
 use std::ffi::OsString;
 use std::io::Read;
@@ -19,16 +19,16 @@ use crate::tool_session_context::ToolSessionContext;
 
 use super::BashInput;
 
-/// A directory and all exported variables; more is not carried over.
+/// Limit on the directory and all exported variables; a larger report is ignored.
 const REPORT_BYTES_MAX: u64 = 256 * 1024;
 
-/// Where a command runs and how its last directory comes back.
+/// The directory of a command, and the file for its final state.
 #[derive(Debug)]
 pub(super) struct ShellStateCapture {
     pub(super) directory: PathBuf,
     pub(super) side: CommandSide,
     report_path: Option<PathBuf>,
-    /// The command line, where only variables that it names are carried over.
+    /// The command line, if only variables named in it are carried over.
     naming: Option<String>,
     note: Option<String>,
 }
@@ -43,8 +43,8 @@ impl ShellStateCapture {
         let mut capture = Self::in_current_directory(context)?;
         capture.side = find_side(context, confinement.kind, input);
         if confinement.kind != Confinement::Unconfined {
-            // A program that it starts may write the report too, and later commands must not be
-            // steered by one that was not asked about.
+            // A program started by the command can write the report too, and must not influence
+            // later commands without a permission check.
             capture.naming = Some(input.command.clone());
         }
         if may_change_shell_state(words) {
@@ -56,7 +56,7 @@ impl ShellStateCapture {
         Ok(capture)
     }
 
-    /// Where the last command ended, or the session's directory if that is gone.
+    /// Starts in the last command's final directory, or in the session's if that was deleted.
     pub(super) fn in_current_directory(context: &ToolSessionContext) -> Result<Self, String> {
         let mut directory = context.shell.directory();
         let mut note = None;
@@ -92,20 +92,21 @@ impl ShellStateCapture {
                     (true, None) => BASH_REPORT_SCRIPT.replace("FILE", &format!("'{file}'")),
                     (false, _) => format!("{{ command pwd -P >|'{file}'; }} 2>/dev/null"),
                 };
-                // Within the trap's quotes the file's own quotes must be quoted once more.
+                // The action is inside of the trap's quotes, so its own quotes must be escaped
+                // again.
                 format!("trap '{}' EXIT\n{command}", action.replace('\'', "'\\''"))
             }
             None => command.to_owned(),
         }
     }
 
-    /// Files that the shell leaves at its end, for when nobody reads them.
+    /// Files that the shell writes at its end, to be deleted if they are not read.
     pub(super) fn list_report_files(&self) -> Vec<PathBuf> {
         let names = self.report_path.as_ref().map(|path| append_names_suffix(path));
         self.report_path.iter().cloned().chain(names).collect()
     }
 
-    /// Takes over the directory the command ended in. Returns what the model must know.
+    /// Applies the final directory of the command. Returns a message for the model.
     pub(super) async fn apply_report(self, context: &ToolSessionContext) -> Option<String> {
         let Some(file) = &self.report_path else {
             return self.note;
@@ -153,7 +154,7 @@ impl ShellStateCapture {
     }
 }
 
-/// Does the command leave the session's sandbox?
+/// Does the command run outside of the session's sandbox?
 pub(super) fn find_side(
     context: &ToolSessionContext,
     held_to: Confinement,
@@ -169,7 +170,7 @@ pub(super) fn find_side(
     }
 }
 
-/// Could the shell stand elsewhere afterwards? Only what is known not to move is excluded.
+/// Could the command change the shell's directory? Only commands known not to are excluded.
 fn may_change_shell_state(words: Option<&[String]>) -> bool {
     match words.and_then(<[String]>::first) {
         Some(first) => first.contains('=') || STATE_CHANGING_COMMANDS.contains(&first.as_str()),
@@ -182,20 +183,20 @@ const STATE_CHANGING_COMMANDS: &[&str] = &[
     "declare", "typeset", "readonly", "set",
 ];
 
-/// Written when the shell exits: the directory, then every exported variable. Only builtins, so
-/// that nothing is started for it; without the options the command may have set, which could end
-/// it half-way; unseen, whatever is traced.
+/// Written when the shell exits: the directory, then all exported variables. Uses only builtins, so
+/// that no process is started; resets options of the command that could abort it; and prints
+/// nothing even if tracing is on.
 const BASH_REPORT_SCRIPT: &str = "{ set +euxo pipefail; builtin pwd -P; builtin printf \"\\0\"; \
 builtin compgen -e >|FILE.names; while IFS= builtin read -r REPLY; do builtin printf \
 \"%s=%s\\0\" \"$REPLY\" \"${!REPLY}\"; done <FILE.names; } >|FILE 2>/dev/null";
 
-/// The same for a command that may only change variables that it names: a held shell has many more,
-/// and each one costs a few system calls.
+/// The same for a command that may only change variables it names: a confined shell has many more,
+/// and each costs several system calls.
 const BASH_NAMED_REPORT_SCRIPT: &str = "{ set +euxo pipefail; builtin pwd -P; builtin printf \"\\0\"; \
 for REPLY in NAMES; do [[ ${!REPLY@a} == *x* ]] && builtin printf \"%s=%s\\0\" \"$REPLY\" \
 \"${!REPLY}\"; done; } >|FILE 2>/dev/null";
 
-/// The words of a command line that may be the name of a variable, unless there are very many.
+/// Words of a command line that may be variable names; `None` if there are very many.
 fn list_names(command: &str) -> Option<Vec<&str>> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let words = command.split(|c: char| !is_part(c));
@@ -209,7 +210,7 @@ fn list_names(command: &str) -> Option<Vec<&str>> {
 
 const NAMES_MAX: usize = 200;
 
-/// A working directory may be reached through a symbolic link, while the shell reports real paths.
+/// A working directory may be a symlink, while the shell reports canonical paths.
 fn is_inside_canonical(context: &ToolSessionContext, path: &Path) -> bool {
     context
         .files
@@ -219,7 +220,7 @@ fn is_inside_canonical(context: &ToolSessionContext, path: &Path) -> bool {
         .any(|directory| path.starts_with(directory))
 }
 
-/// Without the spill directory the shell just stays where it was.
+/// Without a spill directory, the shell's directory does not change.
 async fn prepare_report_path(context: &ToolSessionContext) -> Option<PathBuf> {
     if !context.processes.spill_directory.is_dir() {
         tokio::fs::create_dir_all(&context.processes.spill_directory).await.ok()?;
@@ -233,8 +234,8 @@ fn append_names_suffix(file: &Path) -> PathBuf {
     names.into()
 }
 
-/// The command may have put anything in its place: a link would lead us elsewhere, a pipe would keep
-/// us waiting.
+/// The command may have replaced the file: a symlink would lead elsewhere, and opening a pipe would
+/// block.
 fn open_report(file: &Path) -> Option<std::fs::File> {
     use std::os::unix::fs::OpenOptionsExt as _;
     let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
@@ -243,7 +244,7 @@ fn open_report(file: &Path) -> Option<std::fs::File> {
     opened.metadata().is_ok_and(|found| found.is_file()).then_some(opened)
 }
 
-/// A sandboxed command was not given them, which is not to unset them.
+/// A sandboxed command does not get tokens, which does not mean that it unset them.
 fn restore_tokens(variables: &mut Vec<(OsString, OsString)>, before: &[(OsString, OsString)]) {
     let is_token = |name: &OsString| name.to_str().is_some_and(may_hold_token);
     let missing: Vec<_> = before
@@ -254,7 +255,7 @@ fn restore_tokens(variables: &mut Vec<(OsString, OsString)>, before: &[(OsString
     variables.extend(missing);
 }
 
-/// Puts back what changed without being named in the command line.
+/// Restores variables that changed but are not named in the command line.
 fn keep_named_changes(
     variables: &mut Vec<(OsString, OsString)>,
     command: &str,
@@ -268,14 +269,14 @@ fn keep_named_changes(
 }
 
 struct ShellExitReport {
-    /// `None` when its directory was gone.
+    /// `None` if its directory was deleted.
     directory: Option<PathBuf>,
     variables: Option<Vec<(OsString, OsString)>>,
     is_cut: bool,
 }
 
 impl ShellExitReport {
-    /// Nothing when the shell never came to its end.
+    /// `None` if the shell did not exit normally.
     fn read_and_remove(file: &Path) -> Option<Self> {
         let _ = std::fs::remove_file(append_names_suffix(file));
         let mut bytes = Vec::new();

@@ -1,4 +1,4 @@
-//! A command that the user wants to try first.
+//! Runs a command on a trial that the user reviews.
 
 use windlass_permission::Confinement;
 use windlass_vocabulary::{ToolOutcome, ToolResultPart};
@@ -29,7 +29,7 @@ pub(super) async fn begin(
 
 pub(super) struct SettledTrial {
     pub(super) outcome: ToolOutcome,
-    /// Is what the command did done now?
+    /// Are the changes of the command applied now?
     pub(super) is_applied: bool,
 }
 

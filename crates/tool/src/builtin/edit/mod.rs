@@ -1,9 +1,9 @@
-//! Replaces exact text in a file. Every byte outside the replaced text stays as it is.
+//! Replaces exact text in a file. All other bytes stay the same.
 //!
-//! Refuses when the file was not read in this session, has changed since, or does not hold the
-//! text exactly once (unless all of it is to be replaced). In a file whose lines all end in CR LF,
-//! the line ends of both texts are taken as CR LF, because that is how they were shown; a file in
-//! another encoding than UTF-8 stays in it.
+//! Fails if the file was not read in this session, has changed since, or does not contain the text
+//! exactly once (unless all occurrences are to be replaced). In a file whose lines all end in CR
+//! LF, line endings in both texts count as CR LF, because that is how they were shown. The encoding
+//! of the file is kept.
 
 mod near_match;
 mod substitute;
@@ -103,7 +103,7 @@ fn perform(input: &EditInput, call: &ToolCallContext) -> TypedToolResult {
     })
 }
 
-/// A file that is there is changed by naming what to change, unless there is nothing in it.
+/// An existing file must be changed by naming what to replace, unless it is empty.
 fn create_file(input: &EditInput, call: &ToolCallContext, path: &Path) -> TypedToolResult {
     let old = match std::fs::symlink_metadata(path) {
         Err(_) => None,

@@ -1,6 +1,6 @@
-//! Why a text was not found: what the model probably meant, and how it differs.
+//! Explains why a text was not found: what the model probably meant, and how it differs.
 
-/// Larger files are not searched for what is nearly there.
+/// Larger files are not searched for near matches.
 const SEARCHED_BYTES_MAX: usize = 4 * 1024 * 1024;
 const SHOWN_CHARS_MAX: usize = 600;
 
@@ -56,7 +56,7 @@ struct NearMatch<'a> {
     first_line_number: usize,
 }
 
-/// Consecutive lines that are the same once looked at through `letters`.
+/// Consecutive lines that are equal after normalization.
 fn find_near_match<'a>(
     lines: &'a [&'a str],
     old: &str,
@@ -74,7 +74,7 @@ fn find_near_match<'a>(
     Some(NearMatch { lines: lines.get(first..first + wanted.len())?, first_line_number: first + 1 })
 }
 
-/// The first and the last line of what is sought may be parts of lines.
+/// The first and last line of the wanted text may be parts of lines.
 fn matches_window(window: &[String], wanted: &[String]) -> bool {
     let (Some((first, rest)), Some((wanted_first, wanted_rest))) =
         (window.split_first(), wanted.split_first())

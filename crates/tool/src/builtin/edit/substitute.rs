@@ -1,7 +1,7 @@
-//! The substitution itself, on bytes, and why it cannot be done.
+//! Substitutes bytes, or returns why that is not possible.
 //!
-//! Both texts are written in the encoding and with the line ends of the file; then bytes are
-//! compared and spliced, so that nothing outside the replaced places can change.
+//! Both texts are converted to the encoding and line endings of the file before they are compared,
+//! so that nothing outside the replaced places can change.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -17,7 +17,7 @@ const OCCURRENCE_CHARS_MAX: usize = 80;
 #[derive(Debug)]
 pub(super) struct Substitution {
     pub(super) content: Vec<u8>,
-    /// The line of each replaced place, counted in the old content from 1.
+    /// The lines of the replaced places in the old content, counted from 1.
     pub(super) line_numbers: Vec<usize>,
 }
 
@@ -34,7 +34,7 @@ pub(super) struct Replacement<'a> {
     pub(super) replace_all: bool,
 }
 
-/// Puts `new` where `old` stands: once, or wherever it stands.
+/// Replaces the only occurrence of `old`, or all of them.
 pub(super) fn substitute(
     content: &[u8],
     encoding: TextEncoding,
@@ -49,7 +49,7 @@ pub(super) fn substitute(
         true => Vec::new(),
         false => find_occurrences(content, encoding, &wanted),
     };
-    // A file of mixed encodings, or a wrong guess.
+    // The file has mixed encodings, or the detection was wrong.
     if places.is_empty() && matches!(encoding, TextEncoding::Legacy(_)) {
         encoding = TextEncoding::Utf8;
         wanted = Cow::Borrowed(old.as_bytes());
@@ -74,8 +74,7 @@ pub(super) fn substitute(
     Ok(Substitution { content: changed, line_numbers: lines })
 }
 
-/// Where the wanted bytes stand, from left to right without overlap, each at the beginning of a
-/// character.
+/// Non-overlapping occurrences from left to right, each at the start of a character.
 fn find_occurrences(content: &[u8], encoding: TextEncoding, wanted: &[u8]) -> Vec<usize> {
     let finder = memmem::Finder::new(wanted);
     let mut places = Vec::new();

@@ -1,6 +1,6 @@
-//! Looks into one file after the other and keeps what is to be shown, within bounds.
+//! Searches files and keeps the lines to show, within limits.
 //!
-//! Each thread has a search of its own; the results of all come together in `results`.
+//! Each thread has its own searcher; `results` merges them.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -20,7 +20,7 @@ use crate::lock::lock;
 
 const RESULTS_BYTES_MAX: usize = 4 * 1024 * 1024;
 const LINE_CHARS_MAX: usize = 500;
-/// The longest line, or with `multiline` the largest file, that is searched.
+/// Limit on a line, or with `multiline` on a file.
 const HEAP_BYTES_MAX: usize = 16 * 1024 * 1024;
 const CONTEXT_LINES_MAX: u64 = 100;
 
@@ -93,7 +93,7 @@ impl<'q> FileSearcher<'q> {
             lines: Vec::new(),
         };
         let searched = self.searcher.search_reader(self.matcher, reader, &mut page);
-        // What was found before an error is still found.
+        // Matches before an error are kept.
         let count = page.count;
         let lines = page.lines;
         if count > 0 {
@@ -126,7 +126,7 @@ struct MatchSink<'p> {
     matcher: &'p RegexMatcher,
     results: &'p GrepResults,
     path: &'p Path,
-    /// The path as text, once it is needed.
+    /// The path as text, computed when first needed.
     name: Option<String>,
     count: u64,
     lines: Vec<String>,
@@ -164,12 +164,12 @@ impl Sink for MatchSink<'_> {
 }
 
 impl MatchSink<'_> {
-    /// Keeps a line. Says whether there is room for more.
+    /// Adds a line. Returns whether there is room for more.
     fn push_line(&mut self, number: Option<u64>, sign: char, text: &[u8]) -> bool {
         let end =
             text.iter().rposition(|byte| !matches!(byte, b'\n' | b'\r')).map_or(0, |at| at + 1);
         let text = text.get(..end).unwrap_or(text);
-        // The longest character has four bytes; more than that is not looked at.
+        // A character has at most four bytes, so this part is always sufficient.
         let near = text.get(..LINE_CHARS_MAX * 4 + 4).unwrap_or(text);
         let shown = String::from_utf8_lossy(near);
         let path = self.path;
@@ -217,7 +217,7 @@ fn find_cut(text: &str) -> Option<usize> {
     text.char_indices().nth(LINE_CHARS_MAX).map(|(at, _)| at)
 }
 
-/// A file whose reading ends when the search must.
+/// A reader that ends when the search must stop.
 struct StoppableReader<'a> {
     file: &'a File,
     walk: &'a FileWalk,

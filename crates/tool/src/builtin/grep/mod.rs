@@ -1,6 +1,7 @@
-//! Finds files by content, with the engine of ripgrep, in this process.
+//! Searches file contents with ripgrep's engine, in this process.
 //!
-//! `file_searcher` searches one file, `query` is what is searched for, this file walks and reports.
+//! `file_searcher` searches one file, `query` holds the pattern and filters, this file walks and
+//! reports.
 
 mod file_searcher;
 mod query;
@@ -147,7 +148,7 @@ impl GrepReport {
             GrepOutputMode::Content => results::count_lines(&hits, input),
             GrepOutputMode::FilesWithMatches | GrepOutputMode::Count => file_count,
         };
-        // Each file gives at least one line, so more files than lines are never shown.
+        // Each matching file has at least one line, so more files than lines are never shown.
         let shown = limit.map_or(usize::MAX, |limit| size(limit.saturating_add(offset)));
         let is_newest_first = input.output_mode == GrepOutputMode::FilesWithMatches;
         results::sort_and_truncate(&mut hits, shown, is_newest_first);

@@ -1,4 +1,4 @@
-//! What is looked for, and in which files.
+//! The pattern and the file filters of a search.
 
 use std::path::Path;
 
@@ -47,7 +47,7 @@ impl GrepQuery {
         Ok(Self { matcher, type_filter: types, name_filter: names })
     }
 
-    /// Is this file to be searched? `below` is its path from where the search began.
+    /// Should this file be searched? `below` is its path relative to the start directory.
     pub(super) fn includes_file(&self, below: &Path, path: &Path) -> bool {
         let by_type =
             self.type_filter.as_ref().is_none_or(|types| !types.matched(path, false).is_ignore());

@@ -1,4 +1,4 @@
-//! What all threads of a search found, put together and in order.
+//! Merges the results of all threads, and sorts them.
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -25,7 +25,7 @@ pub(super) struct GrepResults {
 }
 
 impl GrepResults {
-    /// The files, in no order, and what could not be searched.
+    /// The unsorted files, and a message about what could not be searched.
     pub(super) fn into_files_and_remark(self) -> (Vec<FileMatches>, Option<String>) {
         let (count, first) = self.problems.into_inner().unwrap_or_default();
         let remark = first.map(|problem| {
@@ -34,7 +34,7 @@ impl GrepResults {
         (self.files.into_inner().unwrap_or_default(), remark)
     }
 
-    /// A file that cannot be searched is passed over, told of in the end.
+    /// A file that cannot be searched is skipped and reported at the end.
     pub(super) fn record_problem(&self, problem: String) {
         let mut problems = lock(&self.problems);
         problems.0 += 1;
@@ -48,8 +48,8 @@ pub(super) fn count_lines(files: &[FileMatches], input: &GrepInput) -> usize {
     files.iter().map(|file| file.lines.len()).sum::<usize>() + breaks
 }
 
-/// Puts files in order and keeps the first: by path, or the newest first. Only what is kept is
-/// sorted, because of a large tree little is shown.
+/// Sorts files by path or newest first, and keeps the first. Sorts only what is kept, because only
+/// a small part of a large tree is shown.
 pub(super) fn sort_and_truncate(files: &mut Vec<FileMatches>, count: usize, is_newest_first: bool) {
     let order = |one: &FileMatches, other: &FileMatches| {
         let by_time = match is_newest_first {
@@ -65,7 +65,7 @@ pub(super) fn sort_and_truncate(files: &mut Vec<FileMatches>, count: usize, is_n
     files.sort_unstable_by(order);
 }
 
-/// The lines of all files, with breaks between them where there is context.
+/// The lines of all files, with separators if there is context.
 pub(super) fn join_lines(files: Vec<FileMatches>, input: &GrepInput) -> Vec<String> {
     let has_context = resolve_context_lines(input) != (0, 0);
     let mut all = Vec::new();
@@ -78,11 +78,11 @@ pub(super) fn join_lines(files: Vec<FileMatches>, input: &GrepInput) -> Vec<Stri
     all
 }
 
-/// The order of a listing: by name, directory by directory.
+/// Compares by name, directory by directory.
 fn compare_paths(one: &Path, other: &Path) -> std::cmp::Ordering {
     let one = one.as_os_str().as_encoded_bytes();
     let other = other.as_os_str().as_encoded_bytes();
-    // A separator comes before every letter, or `a-b` would come between `a` and `a/c`.
+    // The separator must sort first, or `a-b` would come between `a` and `a/c`.
     let rank = |bytes: &[u8], at: usize| {
         bytes.get(at).map(|byte| if *byte == b'/' { 0 } else { u16::from(*byte) + 1 })
     };

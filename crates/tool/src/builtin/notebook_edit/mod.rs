@@ -1,7 +1,7 @@
 //! Replaces, inserts or deletes one cell of a notebook.
 //!
-//! The file must have been read in this session and not changed since. Bytes outside the cell stay
-//! as they are.
+//! The file must have been read in this session and be unchanged. Bytes outside the cell stay the
+//! same.
 
 mod notebook_text;
 
@@ -101,7 +101,7 @@ fn perform(input: &NotebookEditInput, call: &ToolCallContext) -> TypedToolResult
         .map_err(|_| wrong("is not a notebook: it is not UTF-8".to_owned()))?;
     let notebook = JupyterNotebook::parse(&old.bytes).map_err(wrong)?;
     let (new, id) = apply_edit(input, text, &notebook).map_err(wrong)?;
-    // What cannot be read back must not be written.
+    // Do not write a notebook that cannot be parsed again.
     JupyterNotebook::parse(new.as_bytes()).map_err(wrong)?;
     let metadata =
         file::replace_file(&call.tool_context.files, &path, Some(&old.metadata), new.as_bytes())?;
@@ -176,7 +176,7 @@ fn apply_edit(
     }
 }
 
-/// A name no cell has yet, the same for the same notebook.
+/// An id no cell has yet; deterministic for the same notebook.
 fn generate_cell_id(notebook: &JupyterNotebook) -> String {
     let is_free = |id: &String| {
         !notebook.cells().iter().any(|cell| cell.get("id").is_some_and(|it| it == id))

@@ -1,4 +1,4 @@
-//! Changes of a notebook's text: one cell replaced, inserted or deleted, every other byte kept.
+//! Edits the text of a notebook: replaces, inserts or deletes one cell and keeps all other bytes.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -33,7 +33,7 @@ impl<'a> NotebookText<'a> {
         Ok(Self { text, cells_array: list, cells })
     }
 
-    /// The cell gets this source, and loses what its code gave before.
+    /// Sets the source of the cell, and removes the outputs of the old code.
     pub(super) fn replace_cell_source(&self, at: usize, source: &str) -> Result<String, String> {
         let Some(whole) = self.cells.get(at) else { return Err(NO_SUCH_CELL.to_owned()) };
         let fields: BTreeMap<String, &RawValue> =
@@ -85,7 +85,7 @@ impl<'a> NotebookText<'a> {
         }
     }
 
-    /// The cell is gone, with the comma that parted it from its neighbour.
+    /// Deletes the cell and a neighbouring comma.
     pub(super) fn delete_cell(&self, at: usize) -> Result<String, String> {
         let Some(whole) = self.cells.get(at) else { return Err(NO_SUCH_CELL.to_owned()) };
         let before = at.checked_sub(1).and_then(|at| self.cells.get(at));
@@ -109,7 +109,7 @@ impl<'a> NotebookText<'a> {
         new
     }
 
-    /// JSON in the layout of the file, its first line where it is put.
+    /// Formats JSON in the style of the file; the first line is not indented.
     fn format_json(&self, value: &Value, indent: &str) -> String {
         if self.indent_unit().is_empty() {
             return value.to_string();
@@ -123,13 +123,13 @@ impl<'a> NotebookText<'a> {
         }
     }
 
-    /// One step of indentation; nothing in a file that is one line.
+    /// One step of indentation; empty for a file that is one line.
     fn indent_unit(&self) -> &str {
         let Some((_, second)) = self.text.trim_start().split_once('\n') else { return "" };
         second.get(..second.len() - second.trim_start_matches([' ', '\t']).len()).unwrap_or(" ")
     }
 
-    /// The white space between the beginning of a line and this place, if there is nothing else.
+    /// The indentation before an offset, if there is nothing else on its line before.
     fn indent_at(&self, place: usize) -> &str {
         let before = self.text.get(..place).unwrap_or_default();
         let line = before.rsplit_once('\n').map_or("", |(_, line)| line);

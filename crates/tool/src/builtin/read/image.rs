@@ -1,7 +1,6 @@
-//! Shows an image, made to fit if it is too large.
+//! Shows an image, reduced if it is too large.
 //!
-//! What fits is decided elsewhere; here the file is read whole, within a bound, and the answer is
-//! put together.
+//! `image_fit` decides what fits; this module reads the file up to a limit and builds the answer.
 
 use std::path::Path;
 

@@ -1,8 +1,8 @@
-//! Goes through a file of any size for a range of its lines, in bounded memory.
+//! Scans a file of any size for a range of lines, with bounded memory.
 //!
-//! Lines before the range are only counted. A file too large to be read to its end is left where
-//! the range ends, and on the way the places of some lines are noted, so that the next look into
-//! it can begin near by.
+//! Lines before the range are only counted. A file too large to be read completely is left at the
+//! end of the range, and the offsets of some lines are remembered, so that the next read can start
+//! nearby.
 
 use std::hash::{DefaultHasher, Hasher};
 use std::io::{self, BufRead, BufReader, Seek, SeekFrom};
@@ -10,9 +10,9 @@ use std::io::{self, BufRead, BufReader, Seek, SeekFrom};
 use super::shown_lines::{LineBuffer, LineRange, ShownLines};
 use crate::file::{LineOffset, OpenedFile, TEXT_BYTES_MAX, TextEncoding};
 
-/// Files up to this size are read to their end, to count their lines and know their digest.
+/// Files up to this size are read completely, to count their lines and compute their hash.
 pub(super) const COUNTED_BYTES_MAX: u64 = 32 * 1024 * 1024;
-/// A line of a huge file is noted every so many bytes.
+/// The interval of remembered line offsets in a huge file.
 const LINE_OFFSET_EVERY: u64 = 4 * 1024 * 1024;
 const LINE_OFFSETS_MAX: usize = 4_096;
 const BUFFER_BYTES: usize = 128 * 1024;
@@ -20,14 +20,14 @@ const BUFFER_BYTES: usize = 128 * 1024;
 #[derive(Debug)]
 pub(super) struct LineScan {
     pub(super) shown: ShownLines,
-    /// `None` when it was not read from its start to its end.
+    /// `None` unless the file was read completely.
     pub(super) digest: Option<u64>,
-    /// All of it, if it is short.
+    /// The complete content, if it is short.
     pub(super) content: Option<Vec<u8>>,
     pub(super) line_offsets: Vec<LineOffset>,
 }
 
-/// Reads the range out of an open file. `known` are places noted before.
+/// Reads the range from an open file. `known` are offsets of earlier reads.
 pub(super) fn scan_file(
     opened: &OpenedFile,
     encoding: TextEncoding,
@@ -44,7 +44,7 @@ pub(super) fn scan_file(
     let mut pass = LineScanner::new(encoding, range, start, is_huge);
     pass.stores_content = bytes <= TEXT_BYTES_MAX;
     pass.line_offsets = known.to_vec();
-    // A file that grows while it is read must not be followed for ever either.
+    // A file that grows while it is read must not be followed forever.
     pass.bytes_max = bytes.saturating_add(COUNTED_BYTES_MAX);
     pass.run(&mut reader, stop)
 }
@@ -132,7 +132,7 @@ impl<'r> LineScanner<'r> {
     fn consume(&mut self, buffer: &[u8]) {
         self.note_line_offset(buffer);
         let mut rest = buffer;
-        // Lines that will not be shown are only counted.
+        // Lines that are not shown are only counted.
         let before = self.range.first.saturating_sub(1).saturating_sub(self.shown.total_lines);
         if before > 0 {
             let count = memchr::memchr_iter(b'\n', buffer).count() as u64;
@@ -158,7 +158,7 @@ impl<'r> LineScanner<'r> {
         }
     }
 
-    /// Notes the first line that begins in this buffer, now and then.
+    /// Remembers the offset of the first line in this buffer, at intervals.
     fn note_line_offset(&mut self, buffer: &[u8]) {
         let last = self.line_offsets.last().map_or(0, |point| point.byte);
         if !self.is_huge

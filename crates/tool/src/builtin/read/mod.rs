@@ -1,9 +1,8 @@
-//! Shows a file or a range of its lines, numbered, an image, the text of a document, or the
-//! cells of a notebook.
+//! Shows a file with line numbers or a range of its lines, an image, the text of a PDF document, or
+//! the cells of a notebook.
 //!
-//! Memory is bounded by what is shown, whatever the size of the file. Remembers what was read, so
-//! that an edit of a file that has changed since can be refused. Never reads anything that is not a
-//! regular file.
+//! Memory depends on what is shown, not on the size of the file. Remembers what was read, so that
+//! an edit of a file that has changed since can be refused. Reads only regular files.
 
 mod image;
 mod line_scanner;
@@ -53,7 +52,7 @@ WebP images are shown as images, PDF documents as text by page, notebooks by cel
 before you edit it.";
 
 const LINES_DEFAULT: u64 = 2_000;
-/// What is shown, the numbers and a closing remark.
+/// The content, the line numbers and a closing remark.
 const RESULT_BYTES_MAX: usize = 130_000;
 
 impl TypedTool for ReadTool {
@@ -113,11 +112,11 @@ fn is_pdf(start: &[u8]) -> bool {
     start.starts_with(b"%PDF-")
 }
 
-/// The text of a file as it is now, with line numbers and cut to so many bytes, for a model whose
-/// context no longer holds it. It counts as read. Blocks on the file system.
+/// The current text of a file, with line numbers and truncated, for a model whose context no longer
+/// contains it. Counts as reading it. Blocks on the file system.
 ///
 /// # Errors
-/// Why it cannot be shown, in words for the model.
+/// Why it cannot be shown, as a message for the model.
 pub fn reread_file(
     context: &ToolSessionContext,
     path: &Path,

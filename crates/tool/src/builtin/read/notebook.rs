@@ -1,4 +1,4 @@
-//! Shows a notebook cell by cell, with what its code printed and drew.
+//! Shows a notebook cell by cell, with its outputs.
 
 use std::path::Path;
 

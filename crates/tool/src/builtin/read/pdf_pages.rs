@@ -14,7 +14,7 @@ const PAGES_MAX: usize = 20;
 const PAGES_DEFAULT: usize = 10;
 const SHOWN_BYTES_MAX: usize = 100_000;
 
-/// Pages wanted; the first is 1.
+/// A range of pages, counted from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PageRange {
     first: usize,

@@ -1,4 +1,4 @@
-//! The lines that are shown: decoded, cut, numbered, with remarks on what they do not show.
+//! Formats lines: decoded, truncated, numbered, with remarks about what is not shown.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -6,12 +6,12 @@ use std::io::{self, Read, Seek, SeekFrom};
 use crate::file::TextEncoding;
 
 const LINE_CHARS_MAX: usize = 2_000;
-/// Bytes of a line that are looked at; the longest character has four.
+/// Bytes examined of a line; a character has at most four.
 const LINE_BYTES_MAX: usize = LINE_CHARS_MAX * 4;
 const SHOWN_BYTES_MAX: usize = 100_000;
 const START_BYTES: u64 = 8 * 1024;
 
-/// The lines wanted; the first is 1.
+/// A range of lines, counted from 1.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LineRange {
     pub(super) first: u64,
@@ -33,7 +33,7 @@ pub(super) struct ShownLines {
     pub(super) total_lines: u64,
     pub(super) is_counted: bool,
     pub(super) is_full: bool,
-    /// Something shown is not what the encoding allows.
+    /// Part of the text is invalid in the encoding.
     pub(super) has_invalid_text: bool,
     encoding: TextEncoding,
     cut_line_count: u64,
@@ -46,7 +46,7 @@ impl Default for ShownLines {
     }
 }
 
-/// The first bytes, with the file put back to its start.
+/// Reads the first bytes, then seeks back to the start.
 pub(super) fn read_start(file: &mut File) -> io::Result<Vec<u8>> {
     read_start_up_to(file, START_BYTES)
 }
@@ -66,7 +66,7 @@ pub(super) fn detect_binary(start: &[u8]) -> Option<&'static str> {
         .or_else(|| start.contains(&0).then_some("a binary file"))
 }
 
-/// What begins like this, for a better reason than "binary".
+/// Known file types, for a better message than "binary".
 const MAGIC_NUMBERS: &[(&[u8], &str)] = &[
     (b"\x7FELF", "a program (ELF)"),
     (b"MZ", "a program for Windows"),
@@ -77,7 +77,7 @@ const MAGIC_NUMBERS: &[(&[u8], &str)] = &[
     (b"SQLite format 3\0", "an SQLite database; look into it with `sqlite3`"),
 ];
 
-/// The line being read, as far as it will be shown.
+/// The part of the current line that will be shown.
 #[derive(Debug, Default)]
 pub(super) struct LineBuffer {
     bytes: Vec<u8>,

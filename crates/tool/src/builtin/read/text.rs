@@ -1,4 +1,4 @@
-//! Shows lines of a text file, in whatever encoding it is written.
+//! Shows lines of a text file in any encoding.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ pub(super) struct TextFileView {
     encoding: TextEncoding,
 }
 
-/// Reads the range and remembers the file.
+/// Reads the range, and remembers the state of the file.
 pub(super) fn read_text(
     files: &FileContext,
     opened: &mut OpenedFile,
@@ -54,7 +54,7 @@ pub(super) fn read_text(
     Ok(TextFileView { shown: scanned.shown, encoding })
 }
 
-/// UTF-16 has no bytes that are lines, so it is read whole.
+/// UTF-16 cannot be split into lines by bytes, so the file is read completely.
 fn read_utf16(
     files: &FileContext,
     opened: &OpenedFile,

@@ -1,8 +1,8 @@
-//! Gets one page: every hop looked at, every address checked when it is connected to, within a
-//! size and a time.
+//! Downloads one page: checks every redirect, and every address when it is connected to, with
+//! limits on size and time.
 //!
-//! Sends no credentials and keeps no cookies. A redirect to another host is not followed: what was
-//! permitted was this host.
+//! Sends no credentials and stores no cookies. A redirect to another host is not followed, because
+//! only this host was permitted.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use crate::network_access::NetworkAccess;
 
 const REDIRECTS_MAX: usize = 10;
 const CONNECT_MAX: Duration = Duration::from_secs(15);
-/// A whole fetch, from the first name looked up to the last byte.
+/// Limit of a fetch, from the name lookup to the last byte.
 pub(super) const TIME_MAX: Duration = Duration::from_secs(60);
 const BODY_BYTES_MAX: usize = 5 * 1024 * 1024;
 const URL_BYTES_MAX: usize = 8_000;
@@ -38,7 +38,7 @@ pub(super) struct FetchedPage {
 #[derive(Debug)]
 pub(super) enum WebFetchOutcome {
     Page(FetchedPage),
-    /// Another host is meant, which has to be asked for by itself.
+    /// Redirected to another host, which needs a permission of its own.
     OtherHost {
         from: Url,
         to: Url,
@@ -63,7 +63,7 @@ pub(super) fn parse_url(text: &str) -> Result<Url, String> {
     Ok(url)
 }
 
-/// Follows redirects within the host and reads the page.
+/// Follows redirects within the host, and reads the page.
 pub(super) async fn fetch(start: Url, network: NetworkAccess) -> Result<WebFetchOutcome, String> {
     let client = build_client(&start, network)?;
     let mut url = start;
@@ -95,7 +95,7 @@ fn build_client(start: &Url, network: NetworkAccess) -> Result<Client, String> {
     let accept = "text/markdown, text/html;q=0.9, text/plain;q=0.8, */*;q=0.1";
     headers.insert(ACCEPT, HeaderValue::from_static(accept));
     headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
-    // A proxy would connect in our place, to addresses that were not checked.
+    // No proxy: it would connect for us, to addresses that were not checked.
     let builder = Client::builder()
         .no_proxy()
         .redirect(Policy::none())
@@ -104,10 +104,10 @@ fn build_client(start: &Url, network: NetworkAccess) -> Result<Client, String> {
         .default_headers(headers)
         .pool_max_idle_per_host(0)
         .dns_resolver(Arc::new(CheckedResolver(network)));
-    // The whole has its deadline from the caller.
+    // The caller has a deadline for the whole fetch.
     let mut builder = with_connect_limit(builder, CONNECT_MAX);
     if start.scheme() == "http" && is_loopback(start) {
-        // Loading the certificates of the world costs time that this machine does not need.
+        // A local server needs no root certificates, which take time to load.
         let none = ClientConfig::builder()
             .with_root_certificates(RootCertStore::empty())
             .with_no_client_auth();
@@ -118,7 +118,7 @@ fn build_client(start: &Url, network: NetworkAccess) -> Result<Client, String> {
     builder.build().map_err(|error| format!("No HTTP client: {error}."))
 }
 
-/// A host that is an address never reaches the resolver.
+/// A host that is an IP address never reaches the resolver, so it is checked here.
 fn check_literal_address(url: &Url, network: NetworkAccess) -> Result<(), String> {
     let address = match url.host() {
         Some(url::Host::Ipv4(address)) => address.into(),
@@ -200,7 +200,7 @@ async fn read_page(mut response: Response, url: Url) -> Result<FetchedPage, Stri
     Ok(FetchedPage { url, status, content_type, body, is_cut })
 }
 
-/// An error with its causes, the last of which says most.
+/// The error with its sources; the last one is the most specific.
 fn describe_error(url: &Url, error: &reqwest::Error) -> String {
     let mut text = format!("{url} could not be fetched");
     let mut cause: Option<&dyn std::error::Error> = Some(error);

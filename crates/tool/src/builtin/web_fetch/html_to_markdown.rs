@@ -1,7 +1,7 @@
-//! A page as Markdown: what a reader would read, without what only a browser needs.
+//! Converts a page to Markdown, without the parts that only a browser needs.
 //!
-//! Works through the page once, with a few counters and no tree. Headings, paragraphs, lists,
-//! links, code, quotations and tables survive; layout does not.
+//! A single pass with a few counters and no tree. Headings, paragraphs, lists, links, code,
+//! quotations and tables are kept; layout is not.
 
 use reqwest::Url;
 
@@ -34,10 +34,10 @@ pub(super) fn html_to_markdown(page: &str, base: &Url) -> (String, Option<String
     (writer.output.trim().to_owned(), title)
 }
 
-/// Not markup inside.
+/// Elements whose content is not markup.
 const RAW_TEXT_ELEMENTS: &[&str] =
     &["script", "style", "title", "textarea", "noscript", "template", "svg", "iframe"];
-/// Left out with everything in them.
+/// Elements that are left out with their content.
 const SKIPPED_ELEMENTS: &[&str] = &["nav", "button", "select", "dialog"];
 
 impl HtmlMarkdownWriter<'_> {

@@ -1,16 +1,15 @@
-//! HTML as a run of tags and text. Never fails, never recurses, looks at each byte once.
+//! Splits HTML into tags and text. Never fails, never recurses, reads each byte once.
 //!
-//! Knows just enough to read a page: tags, their attributes, comments, elements whose content is
-//! not markup, and characters written by name or number. Builds no tree, so that no page can be
-//! too deep.
+//! Handles what is needed to read a page: tags, attributes, comments, elements with raw text, and
+//! character references. Builds no tree, so no page can be nested too deeply.
 
 use std::borrow::Cow;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum HtmlToken<'a> {
-    /// Text, not yet decoded.
+    /// Text with undecoded character references.
     Text(&'a str),
-    /// The name as written, and everything up to the bracket.
+    /// The name, and everything up to the closing bracket.
     Open(&'a str, &'a str),
     Close(&'a str),
 }
@@ -24,7 +23,7 @@ impl<'a> HtmlTokens<'a> {
         Self { rest: page }
     }
 
-    /// Goes on behind the end tag of an element whose content is not markup.
+    /// Skips to the end tag of an element with raw text.
     pub(super) fn skip_raw(&mut self, name: &str) -> &'a str {
         let mut from = 0;
         while let Some(at) = self.rest.get(from..).and_then(|rest| rest.find("</")) {
@@ -92,7 +91,7 @@ fn tag_name(tag: &str) -> &str {
     tag.get(..end.unwrap_or(tag.len())).unwrap_or_default()
 }
 
-/// The bracket that ends a tag: one outside of quotes.
+/// The bracket that ends a tag, outside of quotes.
 fn find_tag_end(tag: &str) -> usize {
     let mut quote = None;
     let mut is_value = false;
@@ -105,7 +104,7 @@ fn find_tag_end(tag: &str) -> usize {
         }
         is_value = byte == b'=' || is_value && byte.is_ascii_whitespace();
     }
-    // A quote that is never closed: the first bracket after all.
+    // For an unclosed quote, the first bracket.
     tag.find('>').unwrap_or(tag.len())
 }
 
@@ -169,10 +168,10 @@ fn decode_entity(name: &str) -> Option<char> {
     NAMED_ENTITIES.iter().find(|(known, _)| *known == name).map(|(_, letter)| *letter)
 }
 
-/// The longest name, with the mark that ends it.
+/// Limit on the length of a character reference.
 const ENTITY_BYTES_MAX: usize = 12;
 
-/// The names pages really use.
+/// Names that are common in pages.
 const NAMED_ENTITIES: &[(&str, char)] = &[
     ("amp", '&'),
     ("lt", '<'),

@@ -1,10 +1,10 @@
-//! The page that is being written, and its parts: blocks, marks, items, links, rows.
+//! Writes Markdown: blocks, marks, list items, links, table rows.
 
 use reqwest::Url;
 
 use super::html_tokens::{decode_entities, find_attribute};
 
-/// Lists and quotations nested deeper than this are shown at this depth.
+/// Deeper lists and quotations are shown at this depth.
 pub(super) const DEPTH_MAX: usize = 16;
 
 pub(super) struct HtmlMarkdownWriter<'b> {
@@ -13,7 +13,7 @@ pub(super) struct HtmlMarkdownWriter<'b> {
     pub(super) title: Option<String>,
     pub(super) pending_breaks: usize,
     pub(super) quote_depth: usize,
-    /// The next number of each open list; `None` for one without numbers.
+    /// The next number of each open list; `None` for an unordered one.
     pub(super) lists: Vec<Option<u64>>,
     pub(super) pre_depth: usize,
     pub(super) skipped_element: Option<(String, usize)>,
@@ -43,7 +43,7 @@ impl<'b> HtmlMarkdownWriter<'b> {
         }
     }
 
-    /// At least so many line ends before what follows. Within a row of a table: a space.
+    /// Ensures this many line breaks before what follows; in a table row, a space.
     pub(super) fn break_lines(&mut self, ends: usize) {
         match self.row {
             Some(_) => self.push_space(),
@@ -75,7 +75,7 @@ impl<'b> HtmlMarkdownWriter<'b> {
         self.output.push_str(mark);
     }
 
-    /// Ends a mark, or takes it back if nothing is marked.
+    /// Closes a mark, or removes it if it is empty.
     pub(super) fn end_mark(&mut self, mark: &str) {
         if self.output.ends_with(mark) {
             self.output.truncate(self.output.len() - mark.len());

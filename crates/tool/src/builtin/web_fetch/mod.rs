@@ -1,7 +1,7 @@
-//! Fetches a page and shows it as Markdown, or what it says about a question.
+//! Fetches a page, and returns it as Markdown or a model's answer from it.
 //!
-//! `fetch` gets it, the `html_*` modules and `markdown_writer` make text of it. Whether the host may be
-//! contacted at all was decided before.
+//! `fetch` downloads, the `html_*` modules and `markdown_writer` convert. The permission check for
+//! the host comes before.
 
 mod fetch;
 mod html_to_markdown;
@@ -42,7 +42,7 @@ const DESCRIPTION: &str = "Fetches a web page and shows it as Markdown; of a lon
 says about the prompt. With offset it is shown as it is. Does not follow redirects \
 to another host: fetch the address it names instead. No logins, no scripts.";
 
-/// An answer would hardly be shorter than such a page.
+/// A model's answer would hardly be shorter than such a page, so it is shown directly.
 const SHORT_PAGE_BYTES_MAX: usize = 4_000;
 const QUESTION_BYTES_MAX: usize = 100_000;
 const ANSWER_TIME_MAX: Duration = Duration::from_secs(60);
@@ -71,8 +71,8 @@ impl TypedTool for WebFetchTool {
 async fn perform(input: WebFetchInput, call: ToolCallContext) -> TypedToolResult {
     let began = Instant::now();
     let url = fetch::parse_url(&input.url)?;
-    // A private host named in the URL was approved as such, or a rule names it; a public name
-    // that merely leads there was not.
+    // A private host in the URL was approved by the user or a rule; a public name that resolves to
+    // a private address was not.
     let network = match windlass_permission::names_private_host(&input.url) {
         true => NetworkAccess { loopback: true, private: true },
         false => call.tool_context.network,
@@ -125,8 +125,8 @@ struct FetchReport {
     is_error: bool,
 }
 
-/// What a model says that the page says about the prompt. A page that is short, or a model that says
-/// nothing, and the page is shown itself.
+/// A model's answer to the prompt from the page. If the page is short, or the model does not
+/// answer, returns the page itself.
 async fn answer_from_page(
     page: &FetchedPage,
     prompt: &str,

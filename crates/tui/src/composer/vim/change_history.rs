@@ -345,5 +345,5 @@ fn join_lines(composer: &mut Composer) {
 }
 
 const UNDO_MAX: usize = 100;
-/// The most bytes that one put may insert, whatever its count.
+/// The most bytes that one put may insert, with any count.
 const PUT_BYTES_MAX: usize = 64 * 1024;

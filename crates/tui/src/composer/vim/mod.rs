@@ -294,7 +294,7 @@ impl Vim {
         self.apply_operator(at.min(to)..end, false, composer);
     }
 
-    /// Outside insert mode the cursor stands on a letter of its line, unless the line is empty.
+    /// Outside insert mode the cursor is on a character of its line, unless the line is empty.
     fn clamp_to_letter(&self, text: &str, at: usize) -> usize {
         let here = line_range_at(text, at.min(text.len()));
         match at >= here.end && here.end > here.start {

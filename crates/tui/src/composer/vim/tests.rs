@@ -36,7 +36,7 @@ fn fingers_find_what_they_know() {
     }
 }
 
-/// Whatever is pressed, the place is one between two letters and nothing panics.
+/// With any keys, the cursor is at a character boundary and nothing panics.
 #[test]
 fn any_keys_leave_a_text_and_a_place_in_it() {
     let keys = "hjklwbeWBE0^$gGfFtT;,%dcyxXsSDCYrJ~pPuioaIAOvV.123\"'()[]{}BW⎋®z";
