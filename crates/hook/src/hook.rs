@@ -88,9 +88,7 @@ impl HookType {
 /// How a failure counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnFailure {
-    /// As no opinion.
     Continue,
-    /// As a block.
     Block,
 }
 

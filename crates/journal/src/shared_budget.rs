@@ -14,7 +14,6 @@ use std::time::{Duration, Instant};
 use windlass_engine::ledger::Ledger;
 use windlass_vocabulary::MicroUsd;
 
-/// The file of a shared budget.
 #[derive(Debug)]
 pub struct SharedBudgetFile {
     file: File,

@@ -8,11 +8,11 @@ use crate::server::McpServer;
 
 #[derive(Debug, Default)]
 pub(crate) struct ServerInstructions {
-    state: Mutex<SentInstructions>,
+    state: Mutex<SentServerInstructions>,
 }
 
 #[derive(Debug, Default)]
-struct SentInstructions {
+struct SentServerInstructions {
     servers: BTreeSet<String>,
     bytes: usize,
 }

@@ -38,7 +38,6 @@ struct SeenSettingsFile {
     text: Option<String>,
 }
 
-/// A changed file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettingsFileChanged {
     pub source: SettingsSource,

@@ -7,7 +7,7 @@ use alloc::sync::Arc;
 use core::fmt;
 use serde::{Deserialize, Serialize};
 
-/// JSON text. Whoever creates one from outside data has checked that it parses.
+/// JSON text. Code that creates one from outside data has checked that it parses.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Json(Arc<str>);

@@ -29,11 +29,11 @@ pub struct PathInstruction {
 #[derive(Debug, Default)]
 pub(crate) struct PathInstructions {
     source: Option<Arc<dyn PathInstructionSource>>,
-    sent: Mutex<SentInstructions>,
+    sent: Mutex<SentPathInstructions>,
 }
 
 #[derive(Debug, Default)]
-struct SentInstructions {
+struct SentPathInstructions {
     paths: BTreeSet<PathBuf>,
     bytes: usize,
 }
@@ -59,7 +59,7 @@ impl PathInstructions {
     /// Called after a compaction: the model no longer has the instructions, so they are added
     /// again.
     pub(crate) fn reset(&self) {
-        *self.sent.lock().unwrap_or_else(PoisonError::into_inner) = SentInstructions::default();
+        *self.sent.lock().unwrap_or_else(PoisonError::into_inner) = SentPathInstructions::default();
     }
 
     fn render_unsent(&self, files: &[Arc<str>]) -> Option<String> {

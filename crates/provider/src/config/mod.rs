@@ -27,7 +27,6 @@ pub struct Config {
     /// By `provider/name`, or `provider/*` for all of a provider.
     pub models: BTreeMap<String, ModelConfig>,
     pub aliases: BTreeMap<String, String>,
-    /// The default model.
     pub default_model: Option<String>,
     /// The model for summaries.
     pub small_model: Option<String>,

@@ -4,7 +4,6 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
 
-/// One request as received.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ReceivedRequest {
     /// The number of the request, counted from 1.

@@ -96,7 +96,6 @@ impl ScriptPlayer {
         Some(ChosenAnswer { position: index + 1, number: state.answers_given, answer })
     }
 
-    /// Describes the unused answers.
     pub(super) fn describe_unused_answers(&self) -> Vec<String> {
         let state = lock(&self.state);
         let answers = self.script.answers.iter().enumerate();

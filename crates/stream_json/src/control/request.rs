@@ -69,7 +69,6 @@ pub(crate) enum ControlRequest {
     },
     RenameSession {
         title: String,
-        /// The session it is for.
         session_id: Option<String>,
     },
     RewindFiles {

@@ -116,7 +116,6 @@ struct MountedPath {
 pub(crate) enum GuardDuration {
     /// Until its result is returned: no others are expected to write there meanwhile.
     Foreground,
-    /// In the background.
     Background,
 }
 
