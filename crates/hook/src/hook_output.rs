@@ -98,7 +98,7 @@ pub enum PermissionRequestAnswer {
 impl HookOutput {
     pub(crate) fn parse(value: Value, event: HookEvent) -> Result<Self, String> {
         if !value.is_object() {
-            return Err("its JSON is not an object".to_owned());
+            return Err("wrote JSON that is not an object".to_owned());
         }
         let output: Self = serde_json::from_value(value)
             .map_err(|error| format!("its JSON has a field of the wrong kind: {error}"))?;

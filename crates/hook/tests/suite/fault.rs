@@ -97,7 +97,7 @@ async fn h3_a_flood_and_binary_output_are_bounded_and_ignored() {
     assert!(joint.results[0].stdout.len() < 50_000);
     let binary = command_hook("printf '\\377\\376\\000\\001'");
     let joint = stage.run(HookEvent::SessionStart, std::slice::from_ref(&binary)).await;
-    assert!(joint.context.is_empty() && joint.warnings[0].contains("no text"), "{joint:?}");
+    assert!(joint.context.is_empty() && joint.warnings[0].contains("not text"), "{joint:?}");
     let joint = stage.run(HookEvent::PreToolUse, &[binary]).await;
     assert!(matches!(joint.verdict, Ask(_)));
 }
