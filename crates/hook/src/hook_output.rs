@@ -101,19 +101,19 @@ impl HookOutput {
             return Err("wrote JSON that is not an object".to_owned());
         }
         let output: Self = serde_json::from_value(value)
-            .map_err(|error| format!("its JSON has a field of the wrong kind: {error}"))?;
+            .map_err(|error| format!("wrote JSON with a field of the wrong type: {error}"))?;
         let Some(specific) = &output.specific else {
             return Ok(output);
         };
         match specific.hook_event_name.as_deref() {
-            None => return Err("`hookSpecificOutput` has no `hookEventName`".to_owned()),
+            None => return Err("wrote a `hookSpecificOutput` without `hookEventName`".to_owned()),
             Some(name) if name != event.name() => {
-                return Err(format!("`hookSpecificOutput` is for {name}, not {}", event.name()));
+                return Err(format!("wrote a `hookSpecificOutput` for {name}, not {}", event.name()));
             }
             Some(_) => {}
         }
         if specific.updated_input.as_ref().is_some_and(|input| !input.is_object()) {
-            return Err("`updatedInput` must be an object".to_owned());
+            return Err("wrote an `updatedInput` that is not an object".to_owned());
         }
         Ok(output)
     }
