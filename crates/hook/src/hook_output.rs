@@ -108,7 +108,10 @@ impl HookOutput {
         match specific.hook_event_name.as_deref() {
             None => return Err("wrote a `hookSpecificOutput` without `hookEventName`".to_owned()),
             Some(name) if name != event.name() => {
-                return Err(format!("wrote a `hookSpecificOutput` for {name}, not {}", event.name()));
+                return Err(format!(
+                    "wrote a `hookSpecificOutput` for {name}, not {}",
+                    event.name()
+                ));
             }
             Some(_) => {}
         }
