@@ -157,6 +157,8 @@ fn engine_types_refuses_the_engine_in_a_front_end() {
         "use windlass_assembly::session::rewind_point::fallback_settings;",
         "use windlass_journal::JournalRecord;",
         "use windlass_journal::JournalReader;",
+        "use windlass_journal::{FoldedJournal, fold};",
+        "use windlass_journal::ReplayVisitor;",
     ] {
         let text = format!("//! Paints.\n{names}\n");
         for front_end in ["tui", "demo"] {
@@ -167,6 +169,10 @@ fn engine_types_refuses_the_engine_in_a_front_end() {
     }
     let comment = "//! Paints.\n// Not from windlass_engine.\nuse windlass_driver::Session;\n";
     accepts("engine_types", &[("crates/web/src/page.rs", comment)], "crates");
+    let export = "//! Views.\npub use windlass_engine::State;\n";
+    let other = ("crates/driver/src/view.rs", export);
+    refuses("engine_types", &[other], "view.rs:2: re-exports the engine");
+    accepts("engine_types", &[("crates/driver/src/engine_settings.rs", export)], "crates");
 }
 
 #[test]
@@ -253,6 +259,17 @@ fn metaphors_refuses_files_modules_and_types() {
     let fine = "//! A desk.\nstruct NotFound;\nenum Broadcast {}\nmod nested {}\n";
     accepts("metaphors", &[("crates/a/src/not_found.rs", fine)], "crates");
     accepts("metaphors", &[("crates/engine/src/stage.rs", header)], "crates");
+}
+
+#[test]
+fn function_names_refuses_participles() {
+    let text = "//! A.\nfn composed() {}\npub(crate) async fn told() {}\n";
+    let files = [("crates/a/src/b.rs", text)];
+    refuses("function_names", &files, "b.rs:2: `composed` is a participle");
+    refuses("function_names", &files, "b.rs:3: `told` is a participle");
+    let fine = "//! A.\nfn feed() {}\nfn queued_messages() {}\nfn compose(f: impl Fn()) {}\n";
+    accepts("function_names", &[("crates/a/src/b.rs", fine)], "crates");
+    accepts("function_names", &[("crates/engine/src/b.rs", text)], "crates");
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! Text that people write for us: TOML values with the place they stand at, so that every mistake can be pointed
-//! at, and the known word that a wrong one meant. Knows forms, not meanings.
+//! Reads configuration text: TOML values with their positions, so that every mistake can be located,
+//! and the known word that is closest to an unknown one. Checks form, not meaning.
 
 mod similar_name;
 mod text_position;

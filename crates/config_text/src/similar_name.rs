@@ -1,7 +1,7 @@
-//! Which known word the user meant. Says nothing when no word is near: a wrong guess is worse than
-//! a list.
+//! Guesses which known word the user meant. Returns none if no word is close: a wrong guess is worse
+//! than a list.
 
-/// The known word that differs least, if it differs little.
+/// The closest known word, if it is close enough.
 pub fn find_similar_name<'a>(
     word: &str,
     known: impl IntoIterator<Item = &'a str>,
@@ -11,12 +11,12 @@ pub fn find_similar_name<'a>(
         .into_iter()
         .map(|known| (strsim::damerau_levenshtein(&word, &normalize_word(known)), known))
         .min()?;
-    // One slip in three letters is a slip; more is another word.
+    // One mistake in three letters is a typing mistake; more is another word.
     let letters = word.chars().count().max(best.chars().count());
     (slips <= (letters / 3).clamp(1, TYPOS_MAX)).then_some(best)
 }
 
-/// People mix up letter case and the signs between words.
+/// Users confuse letter case and the separators between words.
 fn normalize_word(word: &str) -> String {
     word.chars().take(WORD_MAX).flat_map(char::to_lowercase).map(normalize_separator).collect()
 }

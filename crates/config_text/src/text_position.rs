@@ -1,4 +1,4 @@
-//! Where something stands in a text, as editors count.
+//! A position in a text, counted as editors count.
 
 use std::fmt;
 

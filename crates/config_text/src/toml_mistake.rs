@@ -1,11 +1,11 @@
-//! A mistake in a TOML file: where it is, what is wrong, what would be right.
+//! A mistake in a TOML file: its position, what is wrong, and how to correct it.
 
 use std::fmt;
 
 use crate::similar_name::find_similar_name;
 use crate::text_position::TextPosition;
 
-/// A mistake at a byte of the file, before anyone has counted lines.
+/// A mistake at a byte offset of the file; its line is computed later.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TomlMistake {
     offset: usize,

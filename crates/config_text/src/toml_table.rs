@@ -1,4 +1,4 @@
-//! Tables and their values, each with the place it stands at.
+//! Tables and their values, each with its position.
 
 use std::ops::RangeInclusive;
 
@@ -14,7 +14,7 @@ pub struct TomlTable<'a> {
     table: &'a DeTable<'a>,
 }
 
-/// A value, its key and where it stands.
+/// A value, its key and their positions.
 #[derive(Clone, Copy)]
 pub struct TomlEntry<'a> {
     pub key: &'a str,
@@ -24,7 +24,7 @@ pub struct TomlEntry<'a> {
 }
 
 impl<'a> TomlTable<'a> {
-    /// The whole file. Mistakes call it by the label.
+    /// The whole file; mistakes name it by the label.
     pub fn from_root(label: &'a str, table: &'a DeTable<'a>) -> Self {
         Self { label, offset: 0, table }
     }
@@ -33,7 +33,7 @@ impl<'a> TomlTable<'a> {
         self.offset
     }
 
-    /// Refuses keys that are not known: the first in the file.
+    /// Fails with the first unknown key in the file.
     pub fn check_keys(&self, known: &[&str]) -> Result<(), TomlMistake> {
         match self.entries().iter().find(|entry| !known.contains(&entry.key)) {
             Some(entry) => {
@@ -48,12 +48,12 @@ impl<'a> TomlTable<'a> {
         Some(TomlEntry::from_pair(key, value))
     }
 
-    /// The first of these keys that is there, in the order given.
+    /// The first of these keys that exists, in the given order.
     pub fn find_first(&self, keys: &[&str]) -> Option<TomlEntry<'a>> {
         keys.iter().find_map(|key| self.find(key))
     }
 
-    /// What stands in it, in the order of the file.
+    /// The entries, in the order of the file.
     pub fn entries(&self) -> Vec<TomlEntry<'a>> {
         let pairs = self.table.iter();
         let mut entries: Vec<_> =
@@ -70,7 +70,7 @@ impl<'a> TomlTable<'a> {
         self.find(key).map(read).transpose()
     }
 
-    /// Any text, also an empty one.
+    /// Any text, including an empty one.
     pub fn parse_text(&self, key: &str) -> Result<Option<String>, TomlMistake> {
         self.read_key(key, |entry| entry.parse_text())
     }
@@ -103,13 +103,13 @@ impl<'a> TomlEntry<'a> {
         TomlMistake::new(self.offset, problem, format!("it must be {be}"))
     }
 
-    /// Any text, also an empty one.
+    /// Any text, including an empty one.
     pub fn parse_text(&self) -> Result<String, TomlMistake> {
         let text = self.value.as_str().map(str::to_owned);
         text.ok_or_else(|| self.invalid_value("a text in quotes"))
     }
 
-    /// A text with something in it, without the space around it.
+    /// A text that is not empty, trimmed.
     pub fn parse_trimmed_text(&self) -> Result<String, TomlMistake> {
         let text = self.parse_text()?.trim().to_owned();
         if text.is_empty() { Err(self.invalid_value("a text in quotes")) } else { Ok(text) }

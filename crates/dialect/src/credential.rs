@@ -6,7 +6,7 @@ use core::fmt;
 /// The credential of a request. Its `Debug` hides the secret.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Credential {
-    /// Nothing: a local server that asks for no proof.
+    /// None, for a local server that requires no authentication.
     None,
     /// The provider's own kind of key.
     Key(String),

@@ -45,7 +45,7 @@ impl CommaSeparator {
     }
 }
 
-/// The pieces of a system prompt that say something, as one text.
+/// The non-empty parts of a system prompt, as one text.
 pub(crate) fn join_system_prompt(pieces: &[Arc<str>]) -> String {
     let mut joined = String::new();
     for piece in pieces.iter().filter(|piece| !piece.trim().is_empty()) {

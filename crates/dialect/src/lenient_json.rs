@@ -1,7 +1,7 @@
-//! Reading what servers write, loosely where strictness would gain nothing.
+//! Parses what servers write, leniently where strictness would gain nothing.
 //!
-//! A count that is missing, negative, fractional or absurd is "not said" (zero), because the caller
-//! has an estimate of its own. Text may be cut between the halves of a surrogate pair; the halves
+//! A count that is negative, fractional or absurd counts as missing (zero), because the caller has an
+//! estimate of its own. Text may be cut between the halves of a surrogate pair; the halves
 //! are joined. Arguments of a call are checked, never repaired: what runs is what was written.
 
 use alloc::borrow::Cow;
@@ -111,7 +111,7 @@ impl<'de> Visitor<'de> for TextFragmentVisitor {
 #[derive(Debug, Default)]
 pub(crate) struct StreamedText {
     text: String,
-    /// The first half of a surrogate pair whose second half has not come.
+    /// The first half of a surrogate pair whose second half has not arrived.
     pending_surrogate: Option<u32>,
 }
 
@@ -197,7 +197,7 @@ fn split_valid(bytes: &[u8]) -> (&str, Option<(u32, &[u8])>) {
     }
 }
 
-/// A field that is wanted but not needed: of the wrong shape it is as good as missing.
+/// An optional field: a value of the wrong type counts as missing.
 pub(crate) fn optional<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
 where
     D: Deserializer<'de>,

@@ -1,7 +1,7 @@
 //! What an image or document is, and how large, read off its first bytes without decoding it.
 //! Works on base64 in place. Nothing here judges; the limits are set by `ProviderRules`.
 
-/// The type its first bytes betray.
+/// The type that its first bytes show.
 pub(crate) fn sniff_media_type(base64: &str) -> Option<&'static str> {
     let bytes = Base64Bytes(base64.as_bytes());
     if bytes.starts_with(0, b"\x89PNG\r\n\x1a\n") {
@@ -19,7 +19,7 @@ pub(crate) fn sniff_media_type(base64: &str) -> Option<&'static str> {
     }
 }
 
-/// The longer edge in pixels, where the header tells.
+/// The longer edge in pixels, if the header contains it.
 pub(crate) fn read_longest_edge(base64: &str) -> Option<u32> {
     let bytes = Base64Bytes(base64.as_bytes());
     let (width, height) = match sniff_media_type(base64)? {

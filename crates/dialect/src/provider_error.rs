@@ -18,7 +18,7 @@ use crate::{HeaderLookup, lenient_json};
 pub(crate) struct ProviderError {
     /// The provider's name for the kind of error.
     pub(crate) kind: String,
-    /// A finer name some providers add.
+    /// A more specific name that some providers add.
     pub(crate) code: String,
     /// The part of the request that the error is about, if it is separate from the message.
     pub(crate) param: String,
@@ -55,7 +55,7 @@ fn parse_nested_provider_error(body: &str, wrappings_max: usize) -> Option<Provi
     let text = serde_json::from_str::<String>(raw.get()).ok();
     let mut message = error.message.or(text).unwrap_or_default();
     let param = error.param.unwrap_or_default();
-    // Only an index of a message is useful; `input` alone says nothing.
+    // Only an index of a message is useful; `input` alone identifies nothing.
     if param.contains(|c: char| c.is_ascii_digit()) && !message.contains(&param) {
         message = format!("{message} (at {param})");
     }
@@ -106,7 +106,7 @@ struct ProviderErrorMetadata {
 }
 
 impl ProviderErrorBody<'_> {
-    /// What the server behind a gateway said.
+    /// The error of the server behind a gateway.
     fn parse_upstream_error(&self, wrappings_max: usize) -> Option<ProviderError> {
         let wrappings_max = wrappings_max.checked_sub(1)?;
         let raw = self.metadata.as_ref().and_then(|metadata| metadata.raw.as_deref());
@@ -134,7 +134,7 @@ pub(crate) fn classify_by_phrase(table: &[FailurePhrase], message: &str) -> Opti
     table.iter().find(|row| row.parts.iter().all(|part| message.contains(part))).map(|row| row.kind)
 }
 
-/// What a status says by itself.
+/// The failure kind that a status alone implies.
 pub(crate) fn classify_by_status(status: u16) -> FailureKind {
     match status {
         // 405 and 501: this address takes no requests of this kind, and never will.
@@ -152,7 +152,7 @@ pub(crate) fn classify_by_status(status: u16) -> FailureKind {
     }
 }
 
-/// A reply that is not a stream, before it is judged.
+/// A reply that is not a stream, not yet classified.
 pub(crate) struct FailedResponse<'a> {
     pub(crate) status: u16,
     pub(crate) headers: HeaderLookup<'a>,
@@ -183,7 +183,7 @@ impl FailedResponse<'_> {
         }
     }
 
-    /// Does the server ask for a pause?
+    /// Does the server send a delay before the next attempt?
     pub(crate) fn has_retry_after(&self) -> bool {
         parse_retry_after(self.headers, self.now_unix_seconds).is_some()
     }
@@ -197,7 +197,7 @@ impl FailedResponse<'_> {
         }
     }
 
-    /// The server may know better than its status whether another try makes sense.
+    /// The server's own hint on whether to retry takes precedence over its status.
     fn apply_should_retry_header(&self, kind: FailureKind) -> FailureKind {
         let should_retry = (self.headers)("x-should-retry");
         let should_retry = should_retry.as_deref().map(str::trim);

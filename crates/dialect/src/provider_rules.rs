@@ -27,7 +27,7 @@ pub struct ProviderRules {
     pub media: MediaRules,
     /// Limits on tool definitions and tool calls.
     pub tools: ToolRules,
-    /// What happens to reasoning when it is sent back.
+    /// How reasoning is sent back.
     pub reasoning: ReasoningRules,
     /// Whether blocks of the provider's own are sent back at all.
     pub accepts_provider_blocks: bool,
@@ -83,7 +83,7 @@ pub struct ToolRules {
     pub foreign_call_seal: Option<&'static str>,
 }
 
-/// What happens to reasoning when it is sent back.
+/// How reasoning is sent back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReasoningRules {
     /// Whether thinking blocks are sent back, and on which condition.

@@ -1,4 +1,4 @@
-//! Where a provider says the fault lies. Refusals are written for people, but many name the message
+//! Finds the item that a provider refused. Refusals are written for people, but many name the message
 //! and the block. What they mean by it is known to [`Origins`](crate::Origins).
 
 use windlass_vocabulary::WireFormat;

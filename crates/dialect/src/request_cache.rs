@@ -151,7 +151,7 @@ impl EncodedRequestCache {
         Arc::make_mut(&mut self.turn_buffer.origins).set_leading_messages(cached.head.messages);
         let origins = self.turn_buffer.origins.clone();
         if refusal.is_some() {
-            // What was wrong must not be taken over unseen.
+            // Problems found before must not be reused unchecked.
             self.truncate(0);
             self.is_resumable = false;
             self.messages = Messages::default();
@@ -160,8 +160,8 @@ impl EncodedRequestCache {
         EncodedRequest { body, notes, refusal, origins }
     }
 
-    /// What is new in a request, after as much of what was written as still holds, and what that
-    /// was.
+    /// Normalizes the turns that are not in the cache. Returns them with the part before them that is
+    /// already encoded and checked.
     fn normalize_new_turns<'a>(
         &mut self,
         request: &'a ModelRequest,

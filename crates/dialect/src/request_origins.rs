@@ -42,7 +42,7 @@ impl RequestOrigins {
         }
     }
 
-    /// How many messages the wire counts.
+    /// The number of messages on the wire.
     #[must_use]
     pub fn message_count(&self) -> usize {
         self.leading_messages + self.message_ends.len()

@@ -1,6 +1,6 @@
 //! Parses the delay that a server asks for: milliseconds, seconds, or a date.
 //!
-//! A negative, past or unreadable wish is no wish, so that the caller's own growing pauses apply
+//! A negative, past or unreadable delay is ignored, so that the caller's own growing pauses apply
 //! instead of none; an absurd one is cut to a day. Waiting itself is the driver's.
 
 use windlass_vocabulary::{CivilDate, Millis};

@@ -11,7 +11,7 @@ use core::mem;
 
 use memchr::{memchr, memchr2};
 
-/// The most bytes one line or one event's data may have.
+/// Limit on the bytes of one line, or of one event's data.
 pub const EVENT_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 /// One event, borrowed from the framer.
@@ -63,7 +63,7 @@ impl SseFramer {
         }
     }
 
-    /// Takes the next bytes and hands out every event they complete, until `each` says `false`.
+    /// Takes the next bytes and passes on every event they complete, until `each` returns `false`.
     ///
     /// # Errors
     ///
@@ -122,7 +122,7 @@ impl SseFramer {
         Some((SseFrame { name, data }, after))
     }
 
-    /// The stream is over. Hands out an event whose lines are complete but whose closing blank line
+    /// The stream is over. Passes on an event whose lines are complete but whose closing blank line
     /// never came; some servers forget it. An unfinished line is dropped.
     pub fn finish(&mut self, each: impl FnOnce(SseFrame<'_>)) {
         if self.has_data && self.line.is_empty() {

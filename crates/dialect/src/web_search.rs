@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 use serde_json::Value;
 use windlass_vocabulary::{Json, MicroUsd, WireFormat};
 
-/// What is wished of a search. Providers take one of the two lists.
+/// The hosts a search is limited to. Providers accept one of the two lists.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WebSearchDomains {
     /// Only these hosts and those below them; all when empty.
@@ -28,7 +28,7 @@ pub struct WebSearchLink {
     pub url: String,
 }
 
-/// Searches of one request. Not every provider lets us set it; then it is what is reckoned with.
+/// Searches of one request. Not every provider lets us set it; then the cost is estimated with it.
 pub const USES_MAX: u32 = 5;
 /// Links that are kept, and how deep an event is looked into.
 const LINKS_MAX: usize = 50;
@@ -36,7 +36,7 @@ const DEPTH_MAX: usize = 12;
 const TITLE_CHARS_MAX: usize = 200;
 const URL_BYTES_MAX: usize = 2_000;
 
-/// The body with this entry as its tools. A body that has tools already stays as it is.
+/// The body with this entry as its tools. A body that already has tools is not changed.
 #[must_use]
 pub fn add_search_tool(body: Vec<u8>, tool: &str) -> Vec<u8> {
     let Some((b'{', rest)) = body.split_first() else {
@@ -57,8 +57,8 @@ pub fn collect_links(event: &Json, out: &mut Vec<WebSearchLink>) {
     }
 }
 
-/// What a provider takes for one search, beside the tokens: list prices, none lower than the dearest
-/// that is asked on this wire for models that are sold today.
+/// What a provider charges for one search, in addition to the tokens: the highest list price on this
+/// wire of models that are sold today.
 #[must_use]
 pub fn search_fee(wire: WireFormat) -> MicroUsd {
     match wire {
@@ -68,8 +68,8 @@ pub fn search_fee(wire: WireFormat) -> MicroUsd {
     }
 }
 
-/// How many searches a raw event tells of, beyond those known before. One wire counts them in its
-/// usage, one shows each as an item, one lists what was looked for.
+/// The number of searches that a raw event reports, beyond those known before. One wire counts them
+/// in its usage, one sends each as an item, one lists the queries.
 #[must_use]
 pub fn count_searches(event: &Json, before: u32) -> u32 {
     let Ok(event) = serde_json::from_str::<Value>(event.as_str()) else { return before };

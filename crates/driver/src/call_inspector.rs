@@ -116,6 +116,7 @@ impl FileSystemView for RecordingFileSystem<'_> {
     }
 }
 
+/// Resolves the paths of calls on the machine the session runs on.
 #[derive(Clone, Debug)]
 pub struct HostFileSystem {
     home: Option<PathBuf>,

@@ -92,6 +92,7 @@ pub enum TracePosition<'a> {
     Session,
 }
 
+/// What an observer can see: each step of a session, when it happens.
 #[derive(Clone, Copy, Debug)]
 pub enum Observation<'a> {
     /// The session is open.
@@ -118,6 +119,7 @@ pub enum Observation<'a> {
     RequestFailed {
         /// The attempt.
         attempt: AttemptId,
+        /// How it failed, by what the loop can do about it.
         failure: &'a ModelFailure,
     },
     /// The request was cancelled.
@@ -138,14 +140,20 @@ pub enum Observation<'a> {
         ticket: Ticket,
         /// The failure; `None` if there is an answer.
         failure: Option<&'a ModelFailure>,
+        /// The tokens the provider counted.
         usage: Usage,
+        /// Their price; zero if the price of the model is unknown.
         cost: MicroUsd,
     },
     /// A model request of a tool or hook has ended.
     SideQuestionEnded {
+        /// The model that was asked.
         model: &'a ModelName,
+        /// The tokens the provider counted.
         usage: Usage,
+        /// Their price; zero if the price of the model is unknown.
         cost: MicroUsd,
+        /// From the request to the end of the answer.
         took: Millis,
         /// Whether there is an answer.
         is_answered: bool,

@@ -7,6 +7,7 @@ use windlass_vocabulary::{ContentBlock, ModelName};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PromptSubmission {
     /// Text and media, in order.
+    /// What the model will read.
     pub content: Vec<ContentBlock>,
     /// Context reduction never shortens it.
     pub pinned: bool,

@@ -17,6 +17,7 @@ pub enum SessionEndReason {
 }
 
 impl SessionEndReason {
+    /// Every reason, for limits that must cover all of them.
     pub const ALL: &'static [Self] =
         &[Self::Clear, Self::Resume, Self::Logout, Self::PromptInputExit, Self::Other];
 

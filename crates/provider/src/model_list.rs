@@ -1,7 +1,7 @@
-//! Asks a server on this machine which models it has, in at most the time given.
+//! Requests the list of models from a server on this machine, within a deadline.
 //!
-//! Plain HTTP over a plain socket, without a key: only servers of this machine are asked, and what
-//! they say is only shown. Anything that is not a list of names counts as no answer.
+//! Plain HTTP over a plain socket, without a key: only servers on this machine are queried, and the
+//! list is only displayed. Anything that is not a list of names counts as no answer.
 
 use std::io::{Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-/// The names, or nothing if no list came.
+/// The names, or `None` if the server sent no list.
 pub fn fetch_model_list(host: &str, port: u16, within: Duration) -> Option<Vec<String>> {
     let deadline = Instant::now() + within;
     PATHS.iter().find_map(|path| parse_model_names(&http_get(host, port, path, deadline)?))
@@ -35,7 +35,7 @@ fn http_get(host: &str, port: u16, path: &str, deadline: Instant) -> Option<Vec<
         if reply.len() > REPLY_MAX {
             return None;
         }
-        // A server that keeps the connection open all the same has said how much there is.
+        // A server that keeps the connection open nevertheless has sent the length.
         if is_complete(&reply) {
             break;
         }
@@ -43,7 +43,7 @@ fn http_get(host: &str, port: u16, path: &str, deadline: Instant) -> Option<Vec<
     reply.starts_with(b"HTTP/1.").then_some(reply)
 }
 
-/// Is everything there that the length in the head promises?
+/// Is the body as long as the header announces?
 fn is_complete(reply: &[u8]) -> bool {
     let Some((head, body)) = split_response(reply) else { return false };
     let length = head.lines().find_map(|line| {
@@ -65,7 +65,7 @@ fn parse_model_names(reply: &[u8]) -> Option<Vec<String>> {
     if !head.split_whitespace().nth(1)?.starts_with("200") {
         return None;
     }
-    // Between the chunks of a chunked body stand lengths; what is inside the braces is JSON.
+    // A chunked body has lengths outside of the braces; a small list is a single chunk.
     let start = body.iter().position(|byte| *byte == b'{')?;
     let end = body.iter().rposition(|byte| *byte == b'}')?;
     let json: Value = serde_json::from_slice(body.get(start..=end)?).ok()?;

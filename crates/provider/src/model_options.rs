@@ -1,8 +1,8 @@
-//! What was asked for about models, before the environment, settings and `config.toml` are consulted.
+//! The options about models, before the environment, settings and `config.toml` are consulted.
 
 use windlass_vocabulary::{Effort, Prices, ThinkingMode};
 
-/// What the command line or a client asks for about models; `None` where it says nothing.
+/// Options of the command line or a client about models; `None` if not given.
 #[derive(Clone, Debug, Default)]
 pub struct ModelOptions {
     /// `provider/name`, a listed name, or a short name.

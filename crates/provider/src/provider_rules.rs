@@ -1,4 +1,4 @@
-//! What a server accepts: the rules of its wire, changed where the table knows better.
+//! What a server accepts: the rules of its wire, with the exceptions in the table.
 
 use windlass_driver::ProviderRules;
 use windlass_driver::provider_rules::{ANTHROPIC_MESSAGES, GEMINI, OPENAI_CHAT, OPENAI_RESPONSES};
@@ -19,8 +19,8 @@ pub(super) fn resolve_provider_rules(
         WireFormat::Gemini => GEMINI,
     };
     if wire == WireFormat::OpenaiChat {
-        // Imitations know the older name; the newer one they may not know, and then there would be
-        // no limit at all.
+        // Compatible servers know the older name. They may ignore the newer one, and then there would
+        // be no limit at all.
         rules.output_limit_field = match provider.output_limit_name {
             Some(OutputLimitName::MaxCompletionTokens) => "max_completion_tokens",
             Some(OutputLimitName::MaxTokens) | None => "max_tokens",

@@ -30,7 +30,7 @@ pub struct ToolSpec {
     pub result_bytes_max: usize,
 }
 
-/// One call, complete and parsed as JSON, not yet judged.
+/// One call, complete and parsed as JSON, not yet checked for permission.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolCall {
     /// The provider's name for it.
@@ -44,7 +44,7 @@ pub struct ToolCall {
     pub signature: Option<Arc<str>>,
 }
 
-/// What the registry says of a call without running it. Facts for the engine's rules.
+/// What the registry knows of a call without running it. Facts for the engine's rules.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolInspection {
     /// Unknown tool or invalid input, as a message for the model.

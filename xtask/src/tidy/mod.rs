@@ -15,6 +15,7 @@ pub mod edges;
 pub mod engine_types;
 pub mod faults;
 pub mod folders;
+pub mod function_names;
 pub mod glossary;
 pub mod headers;
 pub mod licence;
@@ -97,6 +98,11 @@ pub const RULES: &[TidyRule] = &[
         name: "metaphors",
         description: "no file, module or type is named after what it only resembles",
         check: metaphors::check,
+    },
+    TidyRule {
+        name: "function_names",
+        description: "no function is named by a participle",
+        check: function_names::check,
     },
     TidyRule {
         name: "wide_structs",

@@ -31,7 +31,7 @@ pub(super) struct AnthropicCallDraft {
     pub(super) arguments: StreamedText,
 }
 
-/// What the start of a block already tells.
+/// What is known from the start of a block.
 pub(super) enum InitialBlockContent {
     Nothing,
     Text(String),

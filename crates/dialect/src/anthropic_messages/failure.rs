@@ -1,4 +1,4 @@
-//! What a complaint in this wire's words demands of the loop. The phrases are matched loosely:
+//! Classifies errors of this wire. The phrases are matched loosely:
 //! they are written for people and change without notice.
 
 use alloc::string::String;
@@ -35,7 +35,7 @@ pub(super) fn classify_stream_error(data: &str) -> ModelFailure {
 fn classify_provider_error(reply: &FailedResponse<'_>, error: &ProviderError) -> FailureKind {
     let by_phrase = classify_by_message(error);
     match reply.status {
-        // A limit per minute says when to come back; a spending limit does not.
+        // A limit per minute comes with a time to retry; a spending limit does not.
         429 if by_phrase == Some(FailureKind::Quota) && !reply.has_retry_after() => {
             FailureKind::Quota
         }

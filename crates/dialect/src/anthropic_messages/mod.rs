@@ -1,6 +1,6 @@
 //! The dialect of `POST /v1/messages`.
 //!
-//! What is peculiar to it: tool results must come first in the very next user message; reasoning
+//! Its peculiarities: tool results must come first in the very next user message; reasoning
 //! is sealed by the model that wrote it; usage is cumulative; errors may come inside a stream that
 //! began with success; the prompt cache is steered by markers in the request.
 
@@ -80,7 +80,7 @@ impl Dialect for AnthropicMessages {
         let mut tool = format!(
             "{{\"type\":\"web_search_20250305\",\"name\":\"web_search\",\"max_uses\":{USES_MAX}"
         );
-        // It takes one of the two; what is allowed says more.
+        // Only one of the two is accepted, and a list of allowed hosts is stricter.
         match (search.allowed.as_slice(), search.blocked.as_slice()) {
             ([], []) => {}
             ([], blocked) => {

@@ -148,7 +148,7 @@ fn supports_thinking_budget(model: &str) -> bool {
     }
 }
 
-/// The least a budget may be.
+/// The minimum budget.
 const BUDGET_MIN: u64 = 1_024;
 
 fn write_reasoning(body: &mut Vec<u8>, request: &ModelRequest) {
@@ -176,7 +176,7 @@ fn write_reasoning(body: &mut Vec<u8>, request: &ModelRequest) {
         Some(Effort::Low) => "low",
         Some(Effort::Medium) => "medium",
         Some(Effort::High) => "high",
-        // More than that needs reasoning, and is refused without.
+        // A higher effort needs reasoning, and is refused without it.
         Some(_) if request.thinking == ThinkingMode::Disabled => return,
         Some(Effort::Xhigh) => "xhigh",
         Some(Effort::Max) => "max",

@@ -24,7 +24,7 @@ use crate::stream_decoder::{DeltaKind, EventInterpreter, StreamFlow};
 use crate::stream_failure::{malformed_event_failure, parse_event, protocol_failure};
 use crate::stream_progress::{AnswerStop, StreamProgress};
 
-/// Where one answer has got to.
+/// The state of one answer.
 #[derive(Debug, Default)]
 pub(super) struct AnthropicStreamReader {
     progress: StreamProgress,
@@ -144,7 +144,7 @@ impl AnthropicStreamReader {
             (AnthropicBlockDraft::Provider(block), _) => {
                 block.apply_delta(delta.get()).map_err(|error| malformed_event_failure(&error))?;
             }
-            // A piece that its block has no use for.
+            // A delta of a kind that the block cannot take.
             (
                 AnthropicBlockDraft::Text(_)
                 | AnthropicBlockDraft::Thinking { .. }

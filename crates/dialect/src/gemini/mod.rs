@@ -1,6 +1,6 @@
 //! The dialect of `POST /v1beta/models/…:streamGenerateContent`.
 //!
-//! What is peculiar to it: every event is a fragment of one response and there is no end marker;
+//! Its peculiarities: every event is a fragment of one response and there is no end marker;
 //! calls come whole; some parts carry a seal that must go back with them to the model that set it;
 //! a refused prompt is a successful reply without an answer.
 

@@ -142,7 +142,7 @@ fn write_tool(out: &mut Vec<u8>, tool: &AcceptedTool<'_>) {
     out.push(b'}');
 }
 
-/// Whose seals may go back.
+/// The models whose seals are sent back.
 struct GeminiCallSeals<'a> {
     request: &'a ModelRequest,
     placeholder: Option<&'static str>,

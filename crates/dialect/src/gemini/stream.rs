@@ -25,7 +25,7 @@ use crate::stream_decoder::{DeltaKind, EventInterpreter, StreamFlow};
 use crate::stream_failure::{parse_event, protocol_failure};
 use crate::stream_progress::{AnswerStop, StreamProgress};
 
-/// Where one answer has got to.
+/// The state of one answer.
 #[derive(Debug, Default)]
 pub(super) struct GeminiStreamReader {
     progress: StreamProgress,

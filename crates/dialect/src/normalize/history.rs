@@ -36,7 +36,7 @@ pub(crate) struct MediaItemRecord {
     pub(crate) answer_start: usize,
     pub(crate) bytes: usize,
     pub(crate) is_image: bool,
-    /// Too big for a crowd.
+    /// Too large to be sent with many others.
     pub(crate) is_big: bool,
     pub(crate) decision: MediaDecision,
 }

@@ -1,6 +1,6 @@
 //! The dialect of `POST /v1/chat/completions`, and of the many servers that imitate it.
 //!
-//! What is peculiar to it: chunks have no types, only fields; calls grow by index and are complete
+//! Its peculiarities: chunks have no types, only fields; calls grow by index and are complete
 //! only when the answer is; the imitations differ in small ways, so reading is lenient and writing
 //! sticks to what all of them understand. Reasoning never goes back.
 

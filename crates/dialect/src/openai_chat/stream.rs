@@ -22,7 +22,7 @@ use crate::stream_decoder::{DONE_MARKER, DeltaKind, EventInterpreter, StreamFlow
 use crate::stream_failure::{parse_event, protocol_failure};
 use crate::stream_progress::{AnswerStop, StreamProgress};
 
-/// Where one answer has got to.
+/// The state of one answer.
 #[derive(Debug, Default)]
 pub(super) struct ChatStreamReader {
     progress: StreamProgress,

@@ -1,6 +1,6 @@
 //! The dialect of `POST /v1/responses`, used without the server's memory.
 //!
-//! What is peculiar to it: an answer is a list of items, each told once more whole when it is done,
+//! Its peculiarities: an answer is a list of items, each told once more whole when it is done,
 //! and only that copy counts; reasoning is an item sealed by encryption and goes back verbatim to
 //! the model that wrote it; a stream ends with one of three events and is void without one.
 

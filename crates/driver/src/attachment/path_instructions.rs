@@ -18,10 +18,12 @@ pub trait PathInstructionSource: Debug + Send + Sync {
     fn load_instructions(&self, file: &Path) -> Vec<PathInstruction>;
 }
 
+/// One file of instructions that the model reads before it works on a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PathInstruction {
     /// Where the instruction comes from; each source is added only once.
     pub path: PathBuf,
+    /// What the model reads of it.
     pub text: String,
 }
 

@@ -47,6 +47,7 @@ pub struct FileRewind {
     pub deletions: usize,
 }
 
+/// How a rewind is carried out; the default changes files, and refuses where others changed them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RewindOptions {
     /// Only return what would change.
@@ -79,6 +80,7 @@ impl OverwriteChoice {
     }
 }
 
+/// Which halves of a session go back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RewindScope {
     /// The messages.

@@ -3,6 +3,7 @@
 use windlass_journal::SnapshotStore;
 use windlass_journal::transcript::TracedMessage;
 
+/// A place to go back to, as positions in the journal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RewindPoint {
     /// The last record of the conversation that is kept.

@@ -1,4 +1,4 @@
-//! Which models settings leave to choose from (`availableModels`). The usual one is always among them.
+//! The models that settings allow (`availableModels`). The default model is always allowed.
 
 use super::{ChosenModel, choose_model};
 use crate::config::Config;
@@ -9,8 +9,8 @@ use windlass_host::environment::EnvLookup;
 pub struct AvailableModels<'a>(pub Option<&'a [String]>);
 
 impl AvailableModels<'_> {
-    /// May this one be chosen? An entry is a name, a short name, or how names of a family go on after
-    /// `claude-`: `opus` leaves every opus.
+    /// Is this model allowed? An entry is a name, a short name, or what follows `claude-` in the names
+    /// of a family: `opus` allows every opus.
     pub fn allows(self, chosen: &ChosenModel, config: &Config, lookup: &impl EnvLookup) -> bool {
         let Some(list) = self.0 else { return true };
         let is_it = |entry: &String| {
@@ -28,7 +28,7 @@ impl AvailableModels<'_> {
         list.iter().any(is_it)
     }
 
-    /// Refuses one that may not.
+    /// Fails for a model that is not allowed.
     pub fn check(
         self,
         chosen: &ChosenModel,

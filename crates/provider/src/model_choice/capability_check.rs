@@ -1,7 +1,6 @@
-//! Refuses what a model cannot do before anything is sent, not after a round trip.
+//! Rejects options that a model does not support before anything is sent.
 //!
-//! Only what the table knows is checked. A model it does not know gets the benefit of the doubt: its
-//! server will say.
+//! Only models in the table are checked. For unknown ones the server decides.
 
 use windlass_vocabulary::{Effort, ThinkingMode};
 
@@ -16,7 +15,7 @@ pub struct ModelRequirements {
     pub effort: Option<Effort>,
 }
 
-/// Refuses what one of them cannot do.
+/// Fails if one of the models does not support an option.
 pub fn check_capabilities(
     model_chain: &ModelChain,
     requirements: ModelRequirements,
@@ -61,9 +60,9 @@ pub fn check_capabilities(
     Ok(())
 }
 
-/// Thinking for a session: as it was asked for, or on where every model is known to be able to.
-/// Without it some wires do not hand out reasoning to be sent back, and the model forgets between
-/// two calls what it had thought of.
+/// The thinking mode of a session: as requested, else on if every model is known to support it.
+/// Without it some wires return no reasoning to send back, and the model forgets its reasoning
+/// between two calls.
 pub fn resolve_thinking_mode(
     model_chain: &ModelChain,
     requested: Option<ThinkingMode>,

@@ -1,8 +1,8 @@
-//! From a model's name as the user typed it to the model, its provider and its facts.
+//! Resolves a model's name as the user typed it to the model, its provider and its facts.
 //!
-//! `provider/name` says it all. A plain name is looked up: short names, listed models, then how
-//! families of names begin; what is left belongs to the provider of the default model. Whether the
-//! model exists only its server knows. Nothing is asked here, and no key is looked for.
+//! `provider/name` is complete. A plain name is looked up: short names, listed models, then prefixes
+//! of families; any other name belongs to the provider of the default model. Only the server knows
+//! whether the model exists. Sends no requests and searches no keys.
 
 mod available_models;
 mod capability_check;
@@ -72,7 +72,7 @@ pub fn choose_model(
     }
 }
 
-/// A short name in full. A variable may give it another meaning.
+/// Expands a short name. A variable may redefine it.
 fn resolve_alias(
     text: &str,
     config: &Config,
@@ -147,5 +147,5 @@ fn unknown_provider_error(provider: &str, name: &str, config: &Config) -> Comman
     CommandError::usage(format!("there is no provider `{provider}`; {advice}"))
 }
 
-/// Whose a plain name is when nothing at all is known.
+/// The provider of a plain name if there is no default model.
 const DEFAULT_PROVIDER: &str = "anthropic";

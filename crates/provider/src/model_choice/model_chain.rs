@@ -1,5 +1,5 @@
-//! Who is asked: the first model, those after it, and the one for small work. Flags go before the
-//! environment, the environment before the user's file.
+//! The models of a session: the first, its fallbacks, and the one for small work. Flags override the
+//! environment, which overrides the user's file.
 
 use super::{ChosenModel, choose_model};
 use crate::config::Config;
@@ -8,13 +8,13 @@ use windlass_host::command_error::CommandError;
 use windlass_host::environment;
 use windlass_host::environment::EnvLookup;
 
-/// The models a session may ask.
+/// The models a session may use.
 #[derive(Clone, Debug)]
 pub struct ModelChain {
     pub primary: ChosenModel,
-    /// Asked when it is overloaded or gone, in order.
+    /// Used in this order when it is overloaded or unavailable.
     pub fallbacks: Vec<ChosenModel>,
-    /// Writes summaries; without it the first does.
+    /// Writes summaries; `None` means the first model does.
     pub small: Option<ChosenModel>,
 }
 
@@ -88,5 +88,5 @@ fn refuse_ambiguous_name(model_chain: &ModelChain, next: &ChosenModel) -> Result
     }
 }
 
-/// Models asked after the first.
+/// Limit on fallback models.
 const FALLBACKS_MAX: usize = 3;

@@ -1,5 +1,5 @@
-//! Models that an agent or a single command may ask for by name, besides those of the session: such as
-//! live where the session's first does, and can do what the session was set to.
+//! Models that an agent or a single command may request by name, in addition to those of the session:
+//! models of the same provider that support the session's settings.
 
 use windlass_driver::engine_settings::Settings;
 use windlass_vocabulary::{ModelFacts, ThinkingMode};
@@ -9,7 +9,7 @@ use crate::config::Config;
 use crate::config::model::ThinkingSupport;
 use windlass_host::environment::EnvLookup;
 
-/// Each by the name users have for it; `named` are those that agents ask for.
+/// Lists them by the names that users know; `named` are those that agents request.
 pub fn list_named_models<'a>(
     model_chain: &'a ModelChain,
     config: &'a Config,
@@ -35,7 +35,7 @@ pub fn list_named_models<'a>(
     models
 }
 
-/// Nothing is asked of it that it would refuse, and no limit of money is lost with it.
+/// Does the model support the session's settings? With a budget its price must be known.
 fn fits_settings(chosen: &ChosenModel, settings: &Settings) -> bool {
     let model = chosen.model();
     let thinks = match settings.reasoning.thinking {
