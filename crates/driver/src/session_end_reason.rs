@@ -17,6 +17,7 @@ pub enum SessionEndReason {
 }
 
 impl SessionEndReason {
+    /// Every reason, in the order of the enum.
     pub const ALL: &'static [Self] =
         &[Self::Clear, Self::Resume, Self::Logout, Self::PromptInputExit, Self::Other];
 

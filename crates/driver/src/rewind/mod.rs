@@ -47,6 +47,7 @@ pub struct FileRewind {
     pub deletions: usize,
 }
 
+/// How a rewind treats files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RewindOptions {
     /// Only return what would change.
@@ -79,6 +80,7 @@ impl OverwriteChoice {
     }
 }
 
+/// What a rewind takes back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RewindScope {
     /// The messages.

@@ -3,6 +3,7 @@
 use windlass_journal::SnapshotStore;
 use windlass_journal::transcript::TracedMessage;
 
+/// A message or call, and what is kept when a session goes back to before it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RewindPoint {
     /// The last record of the conversation that is kept.

@@ -302,6 +302,7 @@ impl Session {
         self.commands.same_channel(&other.commands)
     }
 
+    /// Whether the session has ended: it takes nothing more.
     #[must_use]
     pub fn is_closed(&self) -> bool {
         *self.closed.borrow()

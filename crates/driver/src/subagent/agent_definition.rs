@@ -22,6 +22,7 @@ pub struct AgentDefinition {
     pub turns_max: Option<u32>,
     /// It always runs in the background.
     pub background: bool,
+    /// Whether it works in a copy of the directory.
     pub isolation: AgentIsolation,
     /// Tools it does not get, even if the parent has them.
     pub excluded_tools: Vec<ToolName>,
