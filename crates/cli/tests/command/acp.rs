@@ -183,11 +183,12 @@ fn a_session_is_loaded_resumed_listed_and_deleted() {
 }
 
 #[test]
-fn what_began_in_the_editor_goes_on_in_the_terminal() {
+fn what_began_in_the_editor_goes_on_in_the_terminal_and_back() {
     let dirs = TestDirs::new();
     let script = Script::new()
         .answer(ScriptedAnswer::text("From the editor."))
-        .answer(ScriptedAnswer::text("From the terminal.").when("second words"));
+        .answer(ScriptedAnswer::text("From the terminal.").when("second words"))
+        .answer(ScriptedAnswer::text("Back again."));
     let server = play(script);
     let mut client = AcpClient::start(&dirs, &server.url());
     client.initialize();
@@ -198,6 +199,18 @@ fn what_began_in_the_editor_goes_on_in_the_terminal() {
     assert_eq!(told.answer(), "From the terminal.\n");
     let asked = server.requests().last().expect("a request").body.to_string();
     assert!(asked.contains("first words") && asked.contains("From the editor."), "{asked}");
+    let mut client = AcpClient::start(&dirs, &server.url());
+    client.initialize();
+    let known = json!({"sessionId": session, "cwd": dirs.work(), "mcpServers": []});
+    client.request("session/load", &known).expect("it is loaded");
+    assert_eq!(client.text("user_message_chunk"), "first wordssecond words");
+    assert_eq!(client.text("agent_message_chunk"), "From the editor.From the terminal.");
+    client.prompt(&session, "third words").expect("an answer");
+    let asked = server.requests().last().expect("a request").body.to_string();
+    for words in ["first words", "From the editor.", "second words", "From the terminal."] {
+        assert!(asked.contains(words), "{words}: {asked}");
+    }
+    assert_eq!(client.end(), Some(0));
 }
 
 #[test]
