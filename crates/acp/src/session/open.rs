@@ -11,6 +11,7 @@ use windlass_assembly::session_plan::{self, SessionPlan};
 use windlass_driver::AgentDefinition;
 use windlass_host::command_error::{CommandError, CommandRemedy};
 use windlass_host::environment::process_environment;
+use windlass_host::exit::Exit;
 
 use super::client_files::ClientFiles;
 use super::config_options::SessionChoices;
@@ -69,7 +70,7 @@ pub(crate) async fn open_session(
         Ok((plan, history.unwrap_or_default()))
     });
     let planned = planned.await.map_err(|error| RpcError::internal(error.to_string()))?;
-    let (plan, history) = planned.map_err(|error| explain_refusal(&error))?;
+    let (plan, history) = planned.map_err(|error| explain_refusal(&error, is_resumed))?;
     let (task, handle, choices) = start_session(plan, options, directory, client, capabilities)?;
     for update in &history {
         task.send_update(update);
@@ -163,9 +164,11 @@ fn check_directory(path: &Path) -> Result<PathBuf, RpcError> {
     }
 }
 
-fn explain_refusal(error: &CommandError) -> RpcError {
+fn explain_refusal(error: &CommandError, is_resumed: bool) -> RpcError {
     match error.remedy {
         Some(CommandRemedy::EnterKey) => RpcError::auth_required(error.message()),
+        // Nothing but the id is the client's: what was typed was checked when the agent started.
+        None if is_resumed && error.exit == Exit::USAGE => RpcError::not_found(error.message()),
         Some(CommandRemedy::ContinueFromTranscript) | None => RpcError::internal(error.message()),
     }
 }
@@ -187,8 +190,8 @@ fn build_mcp_config(servers: &[EditorMcpServer]) -> Result<String, RpcError> {
                 })
             }
             (Some(kind @ ("http" | "sse")), _, Some(url)) => {
-                let (url, headers) = (quote_variables(url), named(&server.headers));
-                json!({ "type": kind, "url": url, "headers": headers })
+                let headers = named(&server.headers);
+                json!({ "type": kind, "url": quote_variables(url), "headers": headers })
             }
             _ => {
                 return Err(RpcError::invalid_params(format!(

@@ -288,6 +288,10 @@ fn bad_messages_are_answered_and_harm_nothing() {
             -32002,
         ),
         (r#"{"jsonrpc":"2.0","id":"x","method":"session/list","params":{"cursor":"x"}}"#, -32602),
+        (
+            r#"{"jsonrpc":"2.0","id":"x","method":"session/load","params":{"sessionId":"no","cwd":"/","mcpServers":[]}}"#,
+            -32002,
+        ),
     ];
     for (line, code) in codes {
         let stdin = client.stdin.as_mut().expect("open");
