@@ -351,6 +351,10 @@ fn the_entry_of_an_editor_is_shown_first_and_written_with_a_yes() {
     run(&mut dirs.windlass(&["acp", "setup", "--editor", "zed", "--yes"])).answer();
     let text = std::fs::read_to_string(&settings).expect("a file");
     assert!(text.contains("// mine") && text.contains("\"Windlass\""), "{text}");
+    run(&mut dirs.windlass(&["acp", "setup", "--editor", "jetbrains", "--yes"])).answer();
+    let text = std::fs::read_to_string(dirs.home().join(".jetbrains/acp.json")).expect("a file");
+    let entry: Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(entry["agent_servers"]["Windlass"]["args"], json!(["acp"]), "{text}");
     let lua = run(&mut dirs.windlass(&["acp", "setup", "--editor", "nvim"]));
     assert!(lua.answer().contains("codecompanion"), "{lua:?}");
 }
