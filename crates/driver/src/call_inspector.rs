@@ -116,6 +116,7 @@ impl FileSystemView for RecordingFileSystem<'_> {
     }
 }
 
+/// The file system of this machine, as rules look at it.
 #[derive(Clone, Debug)]
 pub struct HostFileSystem {
     home: Option<PathBuf>,

@@ -40,6 +40,7 @@ pub enum SessionStartError {
     Directory {
         /// The directory.
         path: PathBuf,
+        /// What the system says.
         source: std::io::Error,
     },
     /// The journal cannot be opened or read.

@@ -92,6 +92,7 @@ pub enum TracePosition<'a> {
     Session,
 }
 
+/// Something that happened in a session.
 #[derive(Clone, Copy, Debug)]
 pub enum Observation<'a> {
     /// The session is open.
@@ -118,6 +119,7 @@ pub enum Observation<'a> {
     RequestFailed {
         /// The attempt.
         attempt: AttemptId,
+        /// What went wrong.
         failure: &'a ModelFailure,
     },
     /// The request was cancelled.
@@ -138,14 +140,20 @@ pub enum Observation<'a> {
         ticket: Ticket,
         /// The failure; `None` if there is an answer.
         failure: Option<&'a ModelFailure>,
+        /// Its tokens.
         usage: Usage,
+        /// Its price.
         cost: MicroUsd,
     },
     /// A model request of a tool or hook has ended.
     SideQuestionEnded {
+        /// The model that was asked.
         model: &'a ModelName,
+        /// Its tokens.
         usage: Usage,
+        /// Its price.
         cost: MicroUsd,
+        /// Its duration.
         took: Millis,
         /// Whether there is an answer.
         is_answered: bool,

@@ -26,8 +26,13 @@ pub(crate) struct HeadAndTail {
 impl HeadAndTail {
     /// Keeps at most `inline_max` bytes of either end.
     pub(crate) fn new(inline_max: usize) -> Self {
-        let (head, tail) = (Vec::new(), VecDeque::new());
-        Self { head, tail, end_bytes_max: inline_max, total: 0, shown: 0 }
+        Self {
+            head: Vec::new(),
+            tail: VecDeque::new(),
+            end_bytes_max: inline_max,
+            total: 0,
+            shown: 0,
+        }
     }
 
     pub(crate) fn push(&mut self, bytes: &[u8]) {

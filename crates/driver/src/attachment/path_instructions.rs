@@ -18,10 +18,12 @@ pub trait PathInstructionSource: Debug + Send + Sync {
     fn load_instructions(&self, file: &Path) -> Vec<PathInstruction>;
 }
 
+/// What applies to the files below a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PathInstruction {
     /// Where the instruction comes from; each source is added only once.
     pub path: PathBuf,
+    /// What the model is told.
     pub text: String,
 }
 
