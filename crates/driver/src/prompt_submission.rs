@@ -39,6 +39,7 @@ pub struct QueuedMessage {
     pub index: usize,
     /// The name given by the caller.
     pub name: Option<String>,
+    /// What it says.
     pub content: Vec<ContentBlock>,
     /// Context reduction never shortens it.
     pub pinned: bool,

@@ -10,6 +10,7 @@
 mod acp;
 mod acp_client;
 mod acp_files;
+mod acp_updates;
 mod action;
 mod after;
 mod ask;
