@@ -81,6 +81,7 @@ mod slow_servers;
 mod snapshot_space;
 mod snapshots;
 mod telemetry;
+mod telemetry_setup;
 mod terminal;
 mod time;
 mod tls_server;
