@@ -95,4 +95,6 @@ mod update;
 mod variable_effects;
 mod variables;
 mod view;
+mod view_export;
+mod view_requests;
 mod work_files;
