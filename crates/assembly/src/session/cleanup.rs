@@ -76,11 +76,11 @@ impl SessionCleanup {
         match self.is_clock_plausible(&sessions) {
             true => {
                 lines.extend(self.move_old_sessions(&sessions, &trash));
-                let (moved, deleted) = (lines.len(), trash.delete_older(TRASH_AGE));
+                let moved = lines.len();
+                let deleted = trash.delete_older(TRASH_AGE);
                 if let Some(telemetry) = &self.telemetry
                     && moved + deleted > 0
                 {
-                    let (moved, deleted) = (moved as u64, deleted as u64);
                     telemetry.report(WiringReport::SessionsCleanedUp { moved, deleted });
                 }
                 lines.extend(match deleted {

@@ -473,6 +473,28 @@ fn a_client_can_hold_up_nobody() {
 }
 
 #[test]
+fn a_session_that_was_rewound_to_its_beginning_goes_on() {
+    let dirs = TestDirs::new();
+    let id = make_session(&dirs);
+    let server = play(Script::new().answer(ScriptedAnswer::text("Begun again.")));
+    let mut command = dirs.asking(&server.url(), &["view", "--no-open", "--act"]);
+    let viewer = RunningViewer::start_command(&mut command);
+    let (session, act) = (format!("/api/sessions/{id}"), format!("/api/sessions/{id}/act"));
+    viewer.wait_for(&session, |session| session["complete"] == true);
+    let back = viewer.post(&format!("{act}/rewind"), &json!({"item": 0, "files": false}));
+    assert_eq!(back.status, 200, "{}", back.body);
+    viewer.wait_for(&session, |session| session["items"] == 0);
+    // Listed anew, without a prompt.
+    let list = viewer.wait_for("/api/sessions", |list| list["sessions"][0]["messages"] == 0);
+    assert_eq!(list["sessions"][0]["id"], json!(id), "{list}");
+    let sent = viewer.post(&format!("{act}/prompt"), &json!({"text": "once more"}));
+    assert_eq!(sent.status, 200, "{}", sent.body);
+    let items = format!("{session}/items?from=0&to=200");
+    viewer.wait_for(&items, |items| items["items"].to_string().contains("Begun again."));
+    viewer.end();
+}
+
+#[test]
 fn a_page_takes_part_and_that_is_written_down() {
     let dirs = TestDirs::new();
     let id = make_session(&dirs);
