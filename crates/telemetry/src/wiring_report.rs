@@ -14,8 +14,8 @@ pub enum WiringReport {
     CommandExpanded(ExpandedCommand),
     /// Old sessions were cleaned up.
     SessionsCleanedUp {
-        moved: u64,
-        deleted: u64,
+        moved: usize,
+        deleted: usize,
     },
 }
 

@@ -74,7 +74,7 @@ fn block_to_json(block: &ContentBlock) -> Value {
             let input: Option<Value> = serde_json::from_str(call.input.as_str()).ok();
             json!({"type": "tool_use", "id": call.id.as_str(), "name": call.name.as_str(), "input": input})
         }
-        ContentBlock::Media(media) => json!({"type": "media", "media_type": media.media_type}),
+        ContentBlock::Media(media) => json!({"type": "media", "media_type": &*media.media_type}),
         ContentBlock::ToolResult(result) => {
             json!({"type": "tool_result", "tool_use_id": result.call.as_str()})
         }

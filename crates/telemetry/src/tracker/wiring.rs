@@ -69,8 +69,8 @@ pub(super) fn emit_report(report: &WiringReport, emission: &mut Emission<'_>) {
         WiringReport::McpConnectionChanged(change) => connection_changed(change, emission),
         WiringReport::SessionsCleanedUp { moved, deleted } => {
             let attributes = Attributes::default()
-                .count("sessions_moved", *moved)
-                .count("sessions_deleted", *deleted);
+                .count("sessions_moved", *moved as u64)
+                .count("sessions_deleted", *deleted as u64);
             emission.event(names::RETENTION_SWEEP, attributes);
         }
         // A part of later events.
