@@ -11,7 +11,9 @@ use serde_json::{Map, Value, json};
 use windlass_assembly::options::McpOptions;
 use windlass_assembly::options::SettingsOptions;
 use windlass_driver::ToolSessionContext;
-use windlass_driver::mcp::{McpServerConfig, McpServerReport, McpServerTransport, PrompterSlot};
+use windlass_driver::mcp::{
+    McpConnectionListener, McpServerConfig, McpServerReport, McpServerTransport, PrompterSlot,
+};
 use windlass_settings::{McpServerScope, SettingsProblem, write_mcp_server};
 
 use crate::args::{McpAddArgs, McpAddJsonArgs, McpCommand, McpScopeArg, McpTransportArg};
@@ -220,7 +222,8 @@ async fn list_servers(
         configs.iter().map(|server| (server.name.clone(), describe_transport(server))).collect();
     let spill = std::env::temp_dir().join(format!("windlass-mcp-{}", std::process::id()));
     let tool_context = ToolSessionContext::new(cwd, spill);
-    let servers = mcp::start_servers(configs, &tool_context, PrompterSlot::none(), lookup)?;
+    let (prompter, listener) = (PrompterSlot::none(), McpConnectionListener::default());
+    let servers = mcp::start_servers(configs, &tool_context, prompter, listener, lookup)?;
     let slow_starts = servers.report_slow_starts(|line| eprintln!("{}", to_single_line(&line)));
     tokio::join!(servers.connect_all(), slow_starts);
     for (report, (server, transport)) in servers.server_reports().iter().zip(lines) {
