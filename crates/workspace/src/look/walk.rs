@@ -339,7 +339,7 @@ impl FolderWalk<'_> {
         match cached.image {
             EntryImage::File { content, size, mode, .. } => {
                 let is_kept =
-                    !self.walker.settings.must_ask_store || self.walker.store.has(&content);
+                    !self.walker.settings.must_ask_store || self.walker.store.has_safely(&content);
                 is_kept.then_some(EntryImage::File { content, size, mode, is_ignored })
             }
             // Avoids reading the file at every look while there is clearly no room for it.
