@@ -142,6 +142,7 @@ impl SharedWorkspace {
         let mut options = WorkspaceOptions { home, ..WorkspaceOptions::default() };
         options.limits.store_bytes = self.store_bytes_max();
         options.is_overlay = self.config.is_overlay;
+        options.excluded_folders = self.config.excluded_folders.clone();
         options.refers_to_packs = windlass_workspace::do_file_modes_apply();
         let secrets = self.secrets.clone();
         options.content_filter = ContentFilter::new(move |bytes| secrets.are_in(bytes));
