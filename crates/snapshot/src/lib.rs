@@ -10,6 +10,7 @@ mod shared_workspace;
 mod snapshot_copy;
 mod snapshot_pack;
 pub mod span_changes;
+mod uncovered_report;
 
 pub use garbage::remove_unused_stores;
 pub use render_diff::{
