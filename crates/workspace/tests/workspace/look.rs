@@ -377,6 +377,23 @@ fn w25_a_clock_that_steps_back_and_an_inode_that_is_used_again_hide_nothing() {
 }
 
 #[test]
+fn excluded_folders_below_the_root_are_no_part_of_snapshots() {
+    let mut fixture = Fixture::new();
+    fixture.write("a", "one");
+    fixture.write("state/sessions/log", "begun");
+    let excluded_folders = vec![fixture.path("state")];
+    fixture.reopen_with(WorkspaceOptions { excluded_folders, ..WorkspaceOptions::default() });
+    let before = fixture.look().id;
+    fixture.write("a", "two");
+    fixture.write("state/sessions/log", "begun, and more");
+    let after = fixture.look().id;
+    assert_eq!(fixture.workspace().changes(before, after).unwrap().len(), 1);
+    fixture.undo(before, after);
+    assert_eq!(fixture.read("a"), "one");
+    assert_eq!(fixture.read("state/sessions/log"), "begun, and more");
+}
+
+#[test]
 fn folders_that_only_hold_a_protected_place_are_no_change() {
     let mut fixture = Fixture::new();
     fixture.write("a", "one");
