@@ -37,6 +37,9 @@ pub(crate) enum FleetCommand {
     Logs(LogsArgs),
     /// Print what a session changed, for `git apply`.
     Patch(SessionArg),
+    /// Run an ordinary command of `windlass` on sessions of the store.
+    #[command(hide = true)]
+    Local(LocalArgs),
     /// Run a command until the worker's lease ends.
     #[command(hide = true)]
     Guard(GuardArgs),
@@ -376,9 +379,19 @@ pub(crate) struct LogsArgs {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct LocalArgs {
+    #[command(flatten)]
+    pub(crate) store: StoreUrlArg,
+    #[arg(last = true)]
+    pub(crate) words: Vec<OsString>,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct GuardArgs {
     #[arg(long)]
     pub(crate) socket: PathBuf,
+    #[arg(long)]
+    pub(crate) foreground: bool,
     #[arg(last = true)]
     pub(crate) command: Vec<OsString>,
 }

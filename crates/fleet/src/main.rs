@@ -13,7 +13,9 @@ use std::time::Duration;
 
 use clap::Parser;
 use windlass_fleet::gateway::{self, GatewayOptions};
-use windlass_fleet::worker::{self, WorkerOptions, guard};
+use windlass_fleet::local_command;
+use windlass_fleet::worker::guard::{self, GuardOptions};
+use windlass_fleet::worker::{self, WorkerOptions};
 use windlass_host::command_error::CommandError;
 use windlass_host::exit::Exit;
 use windlass_host::standard_streams::write_error_line;
@@ -57,7 +59,14 @@ fn forbid_process_inspection() {
 fn run(command: FleetCommand) -> Result<Exit, CommandError> {
     match command {
         // Runs before any thread starts: the guard must work even when the machine can start none.
-        FleetCommand::Guard(args) => guard::run(&args.socket, &args.command),
+        FleetCommand::Guard(args) => guard::run(&GuardOptions {
+            socket: args.socket,
+            command: args.command,
+            is_foreground: args.foreground,
+        }),
+        FleetCommand::Local(args) => {
+            block_on(local_command::run(&args.store.store, find_windlass(), args.words))
+        }
         FleetCommand::Worker(args) => block_on(worker::run(to_worker_options(args)?)),
         FleetCommand::Store(args) => block_on(store_command::run(args.command)),
         FleetCommand::Serve(args) => block_on(gateway::serve(GatewayOptions {

@@ -1,12 +1,12 @@
 //! Imports sessions into the store and exports them, in the file layout of one machine.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use windlass_host::random;
 use windlass_journal::{ClaimHolder, JournalEntry, JournalReader, lock_journal};
 
 use crate::postgres_journal_store::LOCAL_TENANT;
-use crate::store::{AppendRequest, FleetStore, MAIN_FILE, TenantChange};
+use crate::store::{AppendRequest, FleetStore, JournalFile, MAIN_FILE, StoreError, TenantChange};
 
 /// Imports a journal and those of its agents. Returns the session's id.
 pub async fn import_session(store: &FleetStore, journal: &Path) -> Result<String, String> {
@@ -34,16 +34,16 @@ pub async fn import_session(store: &FleetStore, journal: &Path) -> Result<String
             files.push((format!("session.agents/{name}"), bytes));
         }
     }
-    write_files(store, &id, &files).await.map_err(|error| error.to_string())?;
+    store_files(store, &id, &files).await.map_err(|error| error.to_string())?;
     Ok(id)
 }
 
 /// Writes all files, or on failure none.
-async fn write_files(
+async fn store_files(
     store: &FleetStore,
     id: &str,
     files: &[(String, Vec<u8>)],
-) -> Result<(), crate::store::StoreError> {
+) -> Result<(), StoreError> {
     let worker = random::generate_uuid();
     let host = ClaimHolder::current_process().host;
     store.put_tenant(LOCAL_TENANT, &TenantChange::default()).await?;
@@ -94,14 +94,76 @@ pub async fn export_session(
     }
     let words = |error: std::io::Error| format!("{}: {error}", folder.display());
     std::fs::create_dir(folder).map_err(words)?;
-    for file in &files {
+    write_files(session, &files, folder)?;
+    Ok(files.len())
+}
+
+/// Writes a session's journals and long outputs to a folder that may have others. Returns the paths
+/// of the journals.
+pub(crate) async fn write_session(
+    store: &FleetStore,
+    session: &str,
+    folder: &Path,
+) -> Result<Vec<PathBuf>, String> {
+    let words = |error: std::io::Error| format!("{}: {error}", folder.display());
+    let files = store.read_journals(session).await.map_err(|error| error.to_string())?;
+    std::fs::create_dir_all(folder).map_err(words)?;
+    let paths = write_files(session, &files, folder)?;
+    let spills = store.read_spills(session).await.map_err(|error| error.to_string())?;
+    let spill_folder = folder.join(format!("{session}.spill"));
+    for (name, bytes) in spills {
+        std::fs::create_dir_all(&spill_folder).map_err(words)?;
+        std::fs::write(spill_folder.join(name), bytes).map_err(words)?;
+    }
+    Ok(paths)
+}
+
+fn write_files(
+    session: &str,
+    files: &[JournalFile],
+    folder: &Path,
+) -> Result<Vec<PathBuf>, String> {
+    let words = |error: std::io::Error| format!("{}: {error}", folder.display());
+    let mut paths = Vec::new();
+    for file in files {
         // `session.jsonl` becomes `ID.jsonl`, the name of a session's journal on one machine.
         let name = file.name.replacen("session", session, 1);
         let path = folder.join(name);
         std::fs::create_dir_all(path.parent().unwrap_or(folder)).map_err(words)?;
-        std::fs::write(path, &file.bytes).map_err(words)?;
+        std::fs::write(&path, &file.bytes).map_err(words)?;
+        paths.push(path);
     }
-    Ok(files.len())
+    Ok(paths)
+}
+
+/// Appends to files of a session that nobody runs: name, length before, new bytes.
+pub(crate) async fn append_to_session(
+    store: &FleetStore,
+    session: &str,
+    added: &[(String, u64, Vec<u8>)],
+) -> Result<(), StoreError> {
+    let worker = random::generate_uuid();
+    let host = ClaimHolder::current_process().host;
+    store.register_worker(&worker, &host, 0, IMPORT_LEASE).await?;
+    let appended = async {
+        let epoch = store.claim_local_session(session, LOCAL_TENANT, &worker).await?;
+        for (file, position, bytes) in added {
+            let request = AppendRequest {
+                session,
+                epoch,
+                worker: &worker,
+                file,
+                position: Some(*position),
+                expected_seq: None,
+                bytes,
+            };
+            store.append_journal(request).await?;
+        }
+        store.release_local_session(session, epoch, &worker).await
+    };
+    let appended = appended.await;
+    store.remove_worker(&worker).await?;
+    appended
 }
 
 fn read_session_id(journal: &Path) -> Result<String, String> {

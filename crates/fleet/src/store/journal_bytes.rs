@@ -115,6 +115,18 @@ impl FleetStore {
         Ok(blob.bind(session).bind(name).fetch_optional(&self.pool).await?)
     }
 
+    /// The long outputs of a session: file name and content.
+    pub async fn read_spills(&self, session: &str) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
+        let rows: Vec<(String, Vec<u8>)> = sqlx::query_as(
+            "select name, bytes from windlass.blobs where session = $1 and name like 'spill.%'",
+        )
+        .bind(session)
+        .fetch_all(&self.pool)
+        .await?;
+        let to_file_name = |name: String| name.trim_start_matches("spill.").to_owned();
+        Ok(rows.into_iter().map(|(name, bytes)| (to_file_name(name), bytes)).collect())
+    }
+
     pub async fn read_journals(&self, session: &str) -> Result<Vec<JournalFile>, StoreError> {
         let rows: Vec<(String, Vec<u8>)> = sqlx::query_as(
             "select file, bytes from windlass.journal where session = $1 order by file, position",

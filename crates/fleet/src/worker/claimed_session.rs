@@ -282,17 +282,10 @@ async fn restore_journals(claim: &SessionClaim, folders: &SessionFolders) -> Res
         std::fs::create_dir_all(path.parent().unwrap_or(parent)).map_err(words)?;
         std::fs::write(&path, &file.bytes).map_err(words)?;
     }
-    let spills: Vec<(String, Vec<u8>)> = sqlx::query_as(
-        "select name, bytes from windlass.blobs where session = $1 and name like 'spill.%'",
-    )
-    .bind(&claim.id)
-    .fetch_all(&claim.store.pool)
-    .await
-    .map_err(|error| error.to_string())?;
+    let spills = claim.store.read_spills(&claim.id).await.map_err(|error| error.to_string())?;
     let folder = folders.journal.with_extension("spill");
     for (name, bytes) in spills {
         std::fs::create_dir_all(&folder).map_err(words)?;
-        let name = name.strip_prefix("spill.").unwrap_or(&name);
         std::fs::write(folder.join(name), bytes).map_err(words)?;
     }
     Ok(())

@@ -6,14 +6,14 @@
 //! that cannot be set. The store measures leases by the database's clock alone.
 
 mod checkout;
-mod claimed_session;
+pub(crate) mod claimed_session;
 mod event_recovery;
 pub mod guard;
 mod handover;
-mod lease_clock;
-mod monotonic;
-mod process_tree;
-mod relay;
+pub(crate) mod lease_clock;
+pub(crate) mod monotonic;
+pub(crate) mod process_tree;
+pub(crate) mod relay;
 mod running_calls;
 mod session_process;
 mod workspace_patch;
@@ -455,7 +455,7 @@ fn check_windlass(options: &WorkerOptions) -> Result<(), CommandError> {
     }
 }
 
-fn create_socket_folder() -> Result<PathBuf, CommandError> {
+pub(crate) fn create_socket_folder() -> Result<PathBuf, CommandError> {
     use std::os::unix::fs::DirBuilderExt;
     let path = std::env::temp_dir().join(format!("wlf-{}", random::generate_name()));
     std::fs::DirBuilder::new().mode(0o700).create(&path).map_err(|error| {

@@ -18,7 +18,7 @@ use super::WorkerContext;
 use super::claimed_session::{SessionClaim, SessionFolders};
 use super::handover::HandoverWorkspace;
 use super::process_tree;
-use super::relay::{JournalRelay, RelayEnd, SessionSocket, send_deadlines};
+use super::relay::{JournalRelay, RelayEnd, SessionSocket, send_deadlines, serve_relay};
 use super::running_calls::RunningCalls;
 use crate::session_spec::SessionSpec;
 use crate::store::SessionInbox;
@@ -106,7 +106,7 @@ impl SessionProcess {
             spill: folders.journal.with_extension("spill"),
             sent_spills: Vec::new(),
         };
-        let relay = tokio::spawn(relay.serve(journal.map_err(words)?));
+        let relay = tokio::spawn(serve_relay(journal.map_err(words)?, relay));
         Ok(Self {
             claim: claim.clone(),
             child,

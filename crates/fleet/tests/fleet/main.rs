@@ -12,6 +12,7 @@ mod fixture;
 mod gateway;
 mod hostile;
 mod link;
+mod local_command;
 mod network_split;
 mod postgres;
 mod store;
