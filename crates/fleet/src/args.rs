@@ -55,26 +55,40 @@ pub(crate) struct StoreUrlArg {
 
 #[derive(Debug, Args)]
 pub(crate) struct ServeArgs {
-    #[command(flatten)]
-    pub(crate) store: StoreUrlArg,
+    /// The store of a fleet: `postgres://user:password@host:5432/database`. Without it, sessions run
+    /// here and are kept in files.
+    #[arg(long, value_name = "URL", env = "WINDLASS_STORE", hide_env_values = true)]
+    pub(crate) store: Option<String>,
     /// The address to listen at.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7117")]
     pub(crate) listen: String,
     /// Connections at once.
     #[arg(long, value_name = "N", default_value_t = 1000)]
     pub(crate) connections: usize,
+    #[command(flatten, next_help_heading = "Without a store")]
+    pub(crate) running: RunningArgs,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct WorkerArgs {
     #[command(flatten)]
     pub(crate) store: StoreUrlArg,
-    /// Sessions at once.
-    #[arg(long, value_name = "N", default_value_t = 4)]
-    pub(crate) capacity: u32,
     /// Seconds after which another worker may take over.
     #[arg(long, value_name = "SECONDS", default_value_t = 15.0)]
     pub(crate) lease: f64,
+    #[command(flatten)]
+    pub(crate) running: RunningArgs,
+}
+
+/// How sessions run on this host.
+#[derive(Debug, Args)]
+pub(crate) struct RunningArgs {
+    /// Sessions at once.
+    #[arg(long, value_name = "N", default_value_t = 4)]
+    pub(crate) capacity: u32,
+    /// Claim nothing while less memory than this is available. [default: 256]
+    #[arg(long, value_name = "MIB")]
+    pub(crate) memory_min: Option<u64>,
     /// Where sessions and repositories lie on this host; the same on all hosts. [default: the state directory]
     #[arg(long = "dir", value_name = "PATH")]
     pub(crate) directory: Option<PathBuf>,

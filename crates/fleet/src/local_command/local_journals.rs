@@ -11,7 +11,7 @@ use tokio::sync::Mutex;
 use windlass_journal::disk::RelayRequest;
 
 use crate::postgres_journal_store::LOCAL_TENANT;
-use crate::store::{FleetStore, StoreError};
+use crate::store::{FleetStore, SessionStore, StoreError};
 use crate::worker::claimed_session::SessionClaim;
 use crate::worker::lease_clock::LeaseClock;
 use crate::worker::monotonic;
@@ -49,7 +49,7 @@ impl LocalJournals {
         if !self.claimed.contains_key(id) {
             let epoch = self.store.claim_local_session(id, LOCAL_TENANT, &self.worker).await?;
             let claim = SessionClaim {
-                store: self.store.clone(),
+                store: SessionStore::Database(self.store.clone()),
                 id: id.to_owned(),
                 epoch,
                 worker: self.worker.clone(),

@@ -202,8 +202,7 @@ impl JournalRelay {
             expected_seq: None,
             bytes,
         };
-        let (length, _) = self.retry(|| claim.store.append_journal(request)).await?;
-        Ok(length)
+        self.retry(|| claim.store.append_journal(request)).await
     }
 
     /// Runs a question to the workspace on a blocking thread. `None` if there is nothing new, or if
@@ -229,7 +228,7 @@ impl JournalRelay {
     async fn keep_patch(&mut self) -> Result<(), StoreError> {
         let claim = self.claim.clone();
         if let Some(patch) = self.ask_workspace(HandoverWorkspace::render_patch).await {
-            self.retry(|| claim.put_blob(PATCH_BLOB, patch.as_bytes())).await?;
+            self.retry(|| claim.store.put_blob(claim.held(), PATCH_BLOB, patch.as_bytes())).await?;
         }
         Ok(())
     }
@@ -238,11 +237,11 @@ impl JournalRelay {
     async fn keep_files(&mut self) -> Result<(), StoreError> {
         let claim = self.claim.clone();
         if let Some(pack) = self.ask_workspace(HandoverWorkspace::pack_changes).await {
-            self.retry(|| claim.put_pack(&pack)).await?;
+            self.retry(|| claim.store.put_pack(claim.held(), pack.to_new())).await?;
         }
         for (name, bytes) in self.read_new_spills() {
             let blob = format!("spill.{name}");
-            self.retry(|| claim.put_blob(&blob, &bytes)).await?;
+            self.retry(|| claim.store.put_blob(claim.held(), &blob, &bytes)).await?;
             self.sent_spills.push(name);
         }
         Ok(())

@@ -57,7 +57,8 @@ fn a_session_of_one_host_goes_on_at_another_with_ordinary_commands() {
     let Some(fleet) = TestFleet::start(script) else { return };
     let said = printed(&run(&fleet, "here", &["-p", "the first question"]));
     assert_eq!(said.trim(), "It is red.");
-    let row = "select tenant, state, worker is null, seq > 3, cost_micro > 0 from windlass.sessions";
+    let row =
+        "select tenant, state, worker is null, seq > 3, cost_micro > 0 from windlass.sessions";
     assert_eq!(fleet.postgres.query(row), "local|idle|t|t|t");
     let session = fleet.postgres.query("select id from windlass.sessions");
 
