@@ -307,9 +307,10 @@ pub(crate) struct SubmitArgs {
 pub(crate) struct BatchArgs {
     #[command(flatten)]
     pub(crate) server: ServerArgs,
-    /// Rows: a CSV file with a header, or one JSON object a line (`.jsonl`).
+    /// Rows: a CSV file with a header, one JSON object a line (`.jsonl`), or a list of repositories
+    /// (`.txt`), whose column is `repository`.
     pub(crate) rows: PathBuf,
-    /// The prompt, with `{column}` for the values of a row.
+    /// The prompt, with `{column}` for the values of a row; `--git` and `--commit` may have them, too.
     #[arg(long, value_name = "TEXT")]
     pub(crate) template: String,
     #[command(flatten)]

@@ -1,9 +1,13 @@
 //! Imports sessions into the store and exports them, in the file layout of one machine.
 
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use windlass_host::random;
+use windlass_journal::session_catalogue::fork_journal;
 use windlass_journal::{ClaimHolder, JournalEntry, JournalReader, lock_journal};
+use windlass_vocabulary::SessionId;
 
 use crate::postgres_journal_store::LOCAL_TENANT;
 use crate::store::{AppendRequest, FleetStore, JournalFile, MAIN_FILE, StoreError, TenantChange};
@@ -136,34 +140,28 @@ fn write_files(
     Ok(paths)
 }
 
-/// Appends to files of a session that nobody runs: name, length before, new bytes.
-pub(crate) async fn append_to_session(
-    store: &FleetStore,
-    session: &str,
-    added: &[(String, u64, Vec<u8>)],
-) -> Result<(), StoreError> {
-    let worker = random::generate_uuid();
-    let host = ClaimHolder::current_process().host;
-    store.register_worker(&worker, &host, 0, IMPORT_LEASE).await?;
-    let appended = async {
-        let epoch = store.claim_local_session(session, LOCAL_TENANT, &worker).await?;
-        for (file, position, bytes) in added {
-            let request = AppendRequest {
-                session,
-                epoch,
-                worker: &worker,
-                file,
-                position: Some(*position),
-                expected_seq: None,
-                bytes,
-            };
-            store.append_journal(request).await?;
-        }
-        store.release_local_session(session, epoch, &worker).await
+/// The journal of a fork: the records of a session under a head of its own. Blocks.
+pub(crate) fn copy_journal(
+    source: &str,
+    files: &[JournalFile],
+    new: &str,
+) -> Result<Vec<u8>, String> {
+    let folder = std::env::temp_dir().join(format!("windlass-fork-{}", random::generate_name()));
+    let words = |error: std::io::Error| format!("{}: {error}", folder.display());
+    std::fs::DirBuilder::new().mode(0o700).create(&folder).map_err(words)?;
+    let copy = || {
+        write_files(source, files, &folder)?;
+        let copied = folder.join(format!("{new}.jsonl"));
+        let journal = folder.join(format!("{source}.jsonl"));
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let at = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
+        fork_journal(&journal, None, &copied, &SessionId::from(new), None, at)
+            .map_err(|error| error.to_string())?;
+        std::fs::read(&copied).map_err(words)
     };
-    let appended = appended.await;
-    store.remove_worker(&worker).await?;
-    appended
+    let bytes = copy();
+    let _ = std::fs::remove_dir_all(&folder);
+    bytes
 }
 
 fn read_session_id(journal: &Path) -> Result<String, String> {

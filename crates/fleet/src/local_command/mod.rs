@@ -52,7 +52,8 @@ pub async fn run(
         CommandKind::Change => {
             let exit = run.look().await?;
             if exit == Exit::SUCCESS {
-                run.folder.import_changes(&run.store).await.map_err(failed)?;
+                run.folder.import_titles(&run.store).await.map_err(failed)?;
+                run.folder.import_deletions(&run.store).await.map_err(failed)?;
             }
             Ok(exit)
         }
@@ -119,6 +120,11 @@ impl LocalCommand {
         };
         // If this fails, the claims end with their lease.
         let _ = tokio::time::timeout(RELEASE_WAIT, release).await;
+        let named =
+            tokio::time::timeout(RELEASE_WAIT, self.folder.import_titles(&self.store)).await;
+        if let Ok(Err(error)) = named {
+            report_line(&format!("the session's name is not in the store: {error}"));
+        }
         ended
     }
 

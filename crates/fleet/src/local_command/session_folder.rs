@@ -6,6 +6,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs::{DirBuilder, File};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use windlass_host::command_error::CommandError;
@@ -15,19 +16,14 @@ use windlass_journal::project_key::project_key;
 
 use super::RemovedOnDrop;
 use crate::store::{FleetStore, LocalSessionRow};
-use crate::store_transfer::{append_to_session, write_session};
+use crate::store_transfer::write_session;
 
 pub(crate) struct SessionFolder {
     folder: RemovedOnDrop,
     /// Held, so that later commands can tell a folder in use from one that was left behind.
     _lock: File,
-    exported: std::sync::Mutex<BTreeMap<String, ExportedSession>>,
-}
-
-#[derive(Clone, Debug)]
-struct ExportedSession {
-    journal: PathBuf,
-    lengths: BTreeMap<PathBuf, u64>,
+    /// The names of the sessions that were written here, by id.
+    exported: Mutex<BTreeMap<String, Option<String>>>,
 }
 
 impl SessionFolder {
@@ -50,7 +46,7 @@ impl SessionFolder {
         std::fs::create_dir(&sessions).map_err(words)?;
         // Nothing in it is old enough to be cleaned up, whatever its dates say.
         File::create(sessions.join("swept")).map_err(words)?;
-        Ok(Self { folder, _lock: lock, exported: std::sync::Mutex::default() })
+        Ok(Self { folder, _lock: lock, exported: Mutex::default() })
     }
 
     pub(crate) fn sessions(&self) -> PathBuf {
@@ -96,6 +92,7 @@ impl SessionFolder {
         Ok(())
     }
 
+    /// Returns the number of bytes.
     async fn export_session(
         &self,
         store: &FleetStore,
@@ -107,55 +104,61 @@ impl SessionFolder {
         let files = write_session(store, &row.id, &folder).await?;
         let when = u64::try_from(row.updated_millis).unwrap_or(0);
         let when = SystemTime::UNIX_EPOCH + Duration::from_millis(when);
-        let mut lengths = BTreeMap::new();
+        let mut bytes = 0;
         for path in files {
             let file = File::options().append(true).open(&path);
             let length = file.and_then(|file| {
                 file.set_modified(when)?;
                 Ok(file.metadata()?.len())
             });
-            let length = length.map_err(|error| format!("{}: {error}", path.display()))?;
-            lengths.insert(path, length);
+            bytes += length.map_err(|error| format!("{}: {error}", path.display()))?;
         }
-        let bytes = lengths.values().sum();
-        let journal = folder.join(format!("{}.jsonl", row.id));
-        self.exported().insert(row.id.clone(), ExportedSession { journal, lengths });
+        if let Some(title) = &row.title {
+            let path = folder.join(format!("{}.title", row.id));
+            std::fs::write(&path, title).map_err(|error| format!("{}: {error}", path.display()))?;
+        }
+        self.exported().insert(row.id.clone(), row.title.clone());
         Ok(bytes)
     }
 
-    /// Brings what a command appended to sessions, or deleted, into the store.
-    pub(crate) async fn import_changes(&self, store: &FleetStore) -> Result<(), String> {
-        let exported = self.exported().clone();
-        for (id, session) in exported {
-            if !session.journal.exists() {
-                store.delete_idle_session(&id).await.map_err(|error| error.to_string())?;
-                continue;
-            }
-            let mut added = Vec::new();
-            for (path, before) in &session.lengths {
-                let bytes = std::fs::read(path).map_err(|error| format!("{id}: {error}"))?;
-                let start = usize::try_from(*before).unwrap_or(usize::MAX);
-                if let Some(new) = bytes.get(start..).filter(|new| !new.is_empty()) {
-                    added.push((store_name(&session.journal, &id, path), *before, new.to_vec()));
-                }
-            }
-            if !added.is_empty() {
-                append_to_session(store, &id, &added).await.map_err(|error| error.to_string())?;
+    /// Brings new names of sessions into the store.
+    pub(crate) async fn import_titles(&self, store: &FleetStore) -> Result<(), String> {
+        let before = self.exported().clone();
+        for (id, journal) in self.find_journals() {
+            let title = std::fs::read_to_string(journal.with_extension("title")).ok();
+            if before.get(&id).cloned().flatten() != title {
+                let set = store.set_local_title(&id, title.as_deref()).await;
+                set.map_err(|error| error.to_string())?;
             }
         }
         Ok(())
     }
 
-    fn exported(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, ExportedSession>> {
-        self.exported.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    /// Deletes the sessions from the store that a command has deleted here.
+    pub(crate) async fn import_deletions(&self, store: &FleetStore) -> Result<(), String> {
+        let left = self.find_journals();
+        let before = self.exported().clone();
+        for id in before.keys().filter(|id| !left.contains_key(*id)) {
+            store.delete_idle_session(id).await.map_err(|error| error.to_string())?;
+        }
+        Ok(())
     }
-}
 
-/// The store's name of a journal: that of the file, with `session` for the id.
-fn store_name(journal: &Path, id: &str, path: &Path) -> String {
-    let folder = journal.parent().unwrap_or(journal);
-    let name = path.strip_prefix(folder).unwrap_or(path).to_string_lossy();
-    name.replacen(id, "session", 1)
+    /// The journals of all projects, by their session's id.
+    fn find_journals(&self) -> BTreeMap<String, PathBuf> {
+        let entries = |path: &Path| std::fs::read_dir(path).into_iter().flatten().flatten();
+        let files = entries(&self.sessions()).flat_map(|project| entries(&project.path()));
+        let journals = files.filter_map(|file| {
+            let name = file.file_name().to_string_lossy().into_owned();
+            let id = name.strip_suffix(".jsonl").filter(|id| !id.contains('.'))?;
+            Some((id.to_owned(), file.path()))
+        });
+        journals.collect()
+    }
+
+    fn exported(&self) -> MutexGuard<'_, BTreeMap<String, Option<String>>> {
+        self.exported.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// Removes what commands left behind that were killed.

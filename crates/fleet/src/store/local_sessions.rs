@@ -13,19 +13,21 @@ pub struct LocalSessionRow {
     pub is_local: bool,
     /// The directory that its journal names.
     pub project: Option<String>,
+    pub title: Option<String>,
     pub updated_millis: i64,
 }
 
-/// Id, tenant, first bytes of the journal, time of the last change.
-type SessionHeadRow = (String, String, Vec<u8>, i64);
+/// Id, tenant, first bytes of the journal, time of the last change, title.
+type SessionHeadRow = (String, String, Vec<u8>, i64, Option<String>);
 
-fn to_local_row((id, tenant, first_bytes, updated_millis): SessionHeadRow) -> LocalSessionRow {
+fn to_local_row(row: SessionHeadRow) -> LocalSessionRow {
+    let (id, tenant, first_bytes, updated_millis, title) = row;
     let project = read_head(&first_bytes).and_then(|head| head.project);
-    LocalSessionRow { id, is_local: tenant == LOCAL_TENANT, project, updated_millis }
+    LocalSessionRow { id, is_local: tenant == LOCAL_TENANT, project, title, updated_millis }
 }
 
 const HEAD_COLUMNS: &str = "select s.id, s.tenant, substring(j.bytes from 1 for 16384), \
-    (extract(epoch from s.updated) * 1000)::bigint from windlass.sessions s \
+    (extract(epoch from s.updated) * 1000)::bigint, s.title from windlass.sessions s \
     join windlass.journal j on j.session = s.id and j.file = $1 and j.position = 0";
 
 impl FleetStore {
@@ -103,6 +105,20 @@ impl FleetStore {
         .bind(session)
         .execute(&self.pool)
         .await?;
+        Ok(())
+    }
+
+    /// Names a session, or removes its name.
+    pub async fn set_local_title(
+        &self,
+        session: &str,
+        title: Option<&str>,
+    ) -> Result<(), StoreError> {
+        sqlx::query("update windlass.sessions set title = $2 where id = $1")
+            .bind(session)
+            .bind(title)
+            .execute(&self.pool)
+            .await?;
         Ok(())
     }
 

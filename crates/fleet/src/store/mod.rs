@@ -28,7 +28,9 @@ pub(crate) use journal_bytes::{MAIN_FILE, PATCH_BLOB};
 pub use local_sessions::LocalSessionRow;
 pub use migration::{SCHEMA_VERSION, SchemaState};
 pub use session_files::{HeldClaim, NewPack};
-pub use session_rows::{NewSession, SessionFilter, SessionMoney, SessionRow, SessionTimes};
+pub use session_rows::{
+    ForkedSession, NewSession, SessionFilter, SessionMoney, SessionRow, SessionTimes,
+};
 pub use session_store::SessionStore;
 pub use store_error::StoreError;
 pub(crate) use store_pool::StorePool;

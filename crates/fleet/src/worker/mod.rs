@@ -262,10 +262,17 @@ async fn run_loop(
                              in the newer version");
                 break Exit::FAILURE;
             }
-            _ = report.tick() => report_line(&format!(
-                "{} of {} sessions run, {finished} left this worker",
-                sessions.len(), context.options.capacity
-            )),
+            _ = report.tick() => {
+                report_line(&format!(
+                    "{} of {} sessions run, {finished} left this worker",
+                    sessions.len(), context.options.capacity
+                ));
+                let repositories = context.options.directory.join("repositories");
+                // Not waited for: the disk may be slow.
+                drop(tokio::task::spawn_blocking(move || {
+                    checkout::remove_unused_repositories(&repositories, REPOSITORY_AGE)
+                }));
+            }
             Some(_) = sessions.join_next() => finished += 1,
             claimed = wait_for_claim(&mut claim) => {
                 claim = None;
@@ -498,6 +505,8 @@ pub(crate) fn report_line(words: &str) {
 }
 
 const CONNECTIONS_MAX: u32 = 64;
+/// Time after which a mirror that no session used is removed.
+const REPOSITORY_AGE: Duration = Duration::from_secs(14 * 24 * 3600);
 const DOCTOR_WAIT: Duration = Duration::from_secs(60);
 const REPORT_INTERVAL: Duration = Duration::from_secs(60);
 const CLAIM_POLL: Duration = Duration::from_secs(1);

@@ -7,6 +7,7 @@
     reason = "a panic is how a test says no"
 )]
 
+mod clients;
 mod embedded;
 mod faults;
 mod fixture;

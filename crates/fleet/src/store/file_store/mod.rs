@@ -24,9 +24,9 @@ use windlass_vocabulary::to_hex;
 use self::file_session::{FileSession, unix_millis};
 use self::session_folder::SessionFolder;
 use super::{
-    AppendRequest, ClaimEnd, ClaimedRow, HeldClaim, HeldSession, JournalFile, MAIN_FILE, NewPack,
-    NewSession, RenewedLease, SCHEMA_VERSION, SessionFilter, SessionInbox, SessionRow, StoreError,
-    TokenHolder, TokenRole, WorkerRow,
+    AppendRequest, ClaimEnd, ClaimedRow, ForkedSession, HeldClaim, HeldSession, JournalFile,
+    MAIN_FILE, NewPack, NewSession, RenewedLease, SCHEMA_VERSION, SessionFilter, SessionInbox,
+    SessionRow, StoreError, TokenHolder, TokenRole, WorkerRow,
 };
 use crate::postgres_journal_store::LOCAL_TENANT;
 use crate::session_spec::SessionSpec;
@@ -530,6 +530,37 @@ impl FileStore {
         drop(state);
         self.notify(StoreNews::Queue);
         Ok(())
+    }
+
+    pub(super) fn fork_session(&self, fork: &ForkedSession) -> Result<(), StoreError> {
+        let ForkedSession { new, source, journal } = fork;
+        let mut state = self.lock();
+        if state.sessions.contains_key(&new.id) {
+            return Err(StoreError::SessionExists(new.id.clone()));
+        }
+        let folder = SessionFolder::new(self.root.join("sessions").join(&new.id));
+        folder.create()?;
+        let source = state.find(source)?;
+        for prefix in ["pack.", "spill."] {
+            for (name, bytes) in source.folder.read_blobs(prefix)? {
+                folder.put_blob(&format!("{prefix}{name}"), &bytes)?;
+            }
+        }
+        folder.append(MAIN_FILE, journal)?;
+        let mut session = FileSession::new(new, &source.provider, folder);
+        session.base_commit = source.base_commit.clone();
+        session.seq = summarize_lines(journal).last_seq.unwrap_or(0);
+        session.add_message(&new.id, &new.content, &new.sender);
+        // From here on the copy exists.
+        session.save()?;
+        state.sessions.insert(new.id.clone(), session);
+        drop(state);
+        self.notify(StoreNews::Queue);
+        Ok(())
+    }
+
+    pub(super) fn read_spec(&self, id: &str) -> Result<Option<String>, StoreError> {
+        Ok(self.lock().sessions.get(id).map(|session| session.spec.clone()))
     }
 
     pub(super) fn read_session(&self, id: &str) -> Result<Option<SessionRow>, StoreError> {
