@@ -154,10 +154,18 @@ impl GitCall {
             false => {
                 let errors = errors.join().unwrap_or_default();
                 let name = arguments.iter().find(|word| !word.starts_with(['-', '/']));
-                Err(format!("git {}: {}", name.unwrap_or(&""), errors.trim()))
+                let name = name.unwrap_or(&"");
+                Err(format!("git {name}: {}; check --git and --commit", find_reason(&errors)))
             }
         }
     }
+}
+
+/// The line in which git says why it failed; the others are progress and advice.
+fn find_reason(errors: &str) -> &str {
+    let mut lines = errors.lines().map(str::trim).filter(|line| !line.is_empty());
+    let fatal = lines.clone().find_map(|line| line.strip_prefix("fatal: "));
+    fatal.or_else(|| lines.next_back()).unwrap_or("it does not say why")
 }
 
 /// The leader of a process group, which is killed on drop.

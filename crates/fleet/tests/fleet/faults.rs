@@ -653,8 +653,12 @@ fn a_database_whose_disk_is_full_is_waited_for() {
         fleet.postgres.try_query(fill).is_err_and(|it| it.contains("space"))
     });
     std::fs::write(fleet.effects().with_extension("go"), "").unwrap();
-    // A toasted record needs new pages, which the disk does not have.
-    fleet.postgres.query("select pg_sleep(1)");
+    // What is stored for the tool's end does not fit, and is tried again and again.
+    let failures = "select xact_rollback from pg_stat_database where datname = 'w'";
+    let before: u64 = fleet.postgres.query(failures).parse().unwrap();
+    until("the store refuses what does not fit", || {
+        fleet.postgres.query(failures).parse::<u64>().unwrap() > before + 3
+    });
     let row = "select state, epoch from windlass.sessions";
     assert_eq!(fleet.postgres.query(row), "running|1");
     fleet.postgres.query("drop table filler; checkpoint");

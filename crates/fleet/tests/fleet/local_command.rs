@@ -123,9 +123,9 @@ fn a_command_that_is_killed_takes_its_tools_with_it() {
 #[test]
 fn what_a_store_cannot_do_is_one_line() {
     let Some(fleet) = TestFleet::start(Script::new()) else { return };
-    let mut wrong = on_store(&fleet, "here", &[]);
+    let wrong = on_store(&fleet, "here", &[]);
     let program = wrong.get_program().to_owned();
-    let mut with_store = |url: &str| {
+    let with_store = |url: &str| {
         let mut command = Command::new(&program);
         for (name, value) in wrong.get_envs() {
             match value {
@@ -151,5 +151,4 @@ fn what_a_store_cannot_do_is_one_line() {
     }
     assert_eq!(fleet.model.request_count(), 0);
     assert_eq!(fleet.postgres.query("select count(*) from windlass.sessions"), "0");
-    drop(wrong.stdin(Stdio::null()));
 }
