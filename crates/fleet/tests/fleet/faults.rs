@@ -543,27 +543,26 @@ fn kill_session_process(session: &str) {
 #[test]
 fn a_worker_that_is_killed_at_any_record_is_taken_over() {
     let bash = |command: &str| ScriptedAnswer::call("Bash", json!({ "command": command }));
-    let agent = json!({ "description": "nested", "prompt": "nested {{rest}}",
+    // The name of the session's folder, which is the same at every worker.
+    let effect = |name: &str, said: &str| {
+        bash(&format!(
+            "echo {name} $(basename $(dirname $PWD)) >> $HOME/../effects/log; echo {said}"
+        ))
+    };
+    let agent = json!({ "description": "nested", "prompt": "nested step",
         "subagent_type": "general-purpose" });
+    let agent = ScriptedAnswer::call("Agent", agent);
     let script = Script::new()
-        .answer(
-            bash("echo nested {{rest}} >> $HOME/../effects/log; echo in-the-agent")
-                .when("nested ")
-                .repeat(0),
-        )
+        .answer(effect("nested", "in-the-agent").when("nested step").repeat(0))
         .answer(ScriptedAnswer::text("The agent is done.").when_result("in-the-agent").repeat(0))
-        .answer(
-            bash("echo outer {{rest}} >> $HOME/../effects/log; echo out-of-it")
-                .when("outer ")
-                .repeat(0),
-        )
-        .answer(ScriptedAnswer::call("Task", agent).when_result("out-of-it").repeat(0))
+        .answer(effect("outer", "out-of-it").when("outer step").repeat(0))
+        .answer(agent.when_result("out-of-it").repeat(0))
         .answer(ScriptedAnswer::text("It is not known.").when_result("nknown").repeat(0))
         .answer(ScriptedAnswer::text("All is done.").when_result("The agent is done").repeat(0));
     let Some(fleet) = TestFleet::start(script) else { return };
     let more = ["--lease", "2", "--attempts", "100"];
     let mut worker = fleet.start_worker("begin", &more);
-    let whole = fleet.submit(1000, "outer whole");
+    let whole = fleet.submit(1000, "outer step");
     fleet.wait_for_state(&whole, "done");
     let rows = |session: &str| {
         let count = format!("select count(*) from windlass.journal where session = '{session}'");
@@ -575,10 +574,10 @@ fn a_worker_that_is_killed_at_any_record_is_taken_over() {
     let is_all = std::env::var_os("WINDLASS_ALL_TESTS").is_some();
     let (first, step) = if is_all { (1, 1) } else { (1 + std::process::id() as usize % 3, 3) };
     for (number, wanted) in (first..all).step_by(step).enumerate() {
-        let session = fleet.submit(u32::try_from(number).unwrap(), &format!("outer {number}"));
+        let session = fleet.submit(u32::try_from(number).unwrap(), "outer step");
         until("it has come that far", || rows(&session) >= wanted);
         worker.kill();
-        worker = fleet.start_worker(&format!("next {number}"), &more);
+        worker = fleet.start_worker(&format!("next-{number}"), &more);
         fleet.wait_for_state(&session, "done");
     }
     let effects = fleet.read_effects();
