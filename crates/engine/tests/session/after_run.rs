@@ -8,13 +8,14 @@ use windlass_vocabulary::{
 use crate::engine_session::EngineSession;
 
 /// A session in which everything is asked for.
-fn session() -> EngineSession {
+fn with_everything() -> EngineSession {
     let mut session = EngineSession::new();
     session.settings.after.title = true;
     session.settings.after.suggestion = true;
     session.settings.after.memory = true;
     session.settings.after.consolidation = true;
     session.settings.after.questions = true;
+    session.restart();
     session
 }
 
@@ -65,7 +66,7 @@ fn keep(chore: Chore, text: &str) -> Effect {
 
 #[test]
 fn a_name_is_asked_for_once_and_the_rest_after_every_completed_run() {
-    let mut session = session();
+    let mut session = with_everything();
     let first = run(&mut session, "fix the test");
     assert_eq!(names(&first), [Chore::Title, Chore::Suggestion, Chore::Memory]);
     assert!(first[0].words.contains("Person: fix the test\n\nAgent: It is done."), "{first:?}");
@@ -79,14 +80,16 @@ fn a_name_is_asked_for_once_and_the_rest_after_every_completed_run() {
 }
 
 #[test]
-fn nothing_is_asked_for_after_a_refusal_in_a_nested_session_or_once_a_person_gave_the_name() {
-    let mut session = session();
-    session.submit("no");
-    assert_eq!(asked_chores(&session.answer("I will not.", ModelStopReason::Refusal)), []);
-    let mut session = session();
+fn nothing_is_asked_for_after_an_interrupt_in_a_nested_session_or_once_a_person_gave_the_name() {
+    let mut session = with_everything();
+    session.submit("go");
+    let effects = session.take(Event::Interrupted(Interrupt::User));
+    assert!(matches!(effects.last(), Some(Effect::Finish(_))), "{effects:?}");
+    assert_eq!(asked_chores(&effects), []);
+    let mut session = with_everything();
     session.settings.agent.is_subagent = true;
     assert_eq!(run(&mut session, "a part of it"), []);
-    let mut session = session();
+    let mut session = with_everything();
     assert_eq!(ask(&mut session, Chore::Title, "a name of my own"), []);
     let asked = run(&mut session, "go");
     assert_eq!(names(&asked), [Chore::Suggestion, Chore::Memory]);
@@ -94,7 +97,7 @@ fn nothing_is_asked_for_after_a_refusal_in_a_nested_session_or_once_a_person_gav
 
 #[test]
 fn what_comes_back_is_told_and_kept_as_far_as_it_says_something() {
-    let mut session = session();
+    let mut session = with_everything();
     let asked = run(&mut session, "go");
     let [title, suggestion, memory] = asked.as_slice() else { panic!("{asked:?}") };
     let told = come_back(&mut session, title.ticket, "\n \"Fixing the test\"\nmore words");
@@ -112,7 +115,7 @@ fn what_comes_back_is_told_and_kept_as_far_as_it_says_something() {
 
 #[test]
 fn what_says_nothing_or_failed_leaves_nothing() {
-    let mut session = session();
+    let mut session = with_everything();
     let asked = run(&mut session, "go");
     let [title, suggestion, memory] = asked.as_slice() else { panic!("{asked:?}") };
     assert_eq!(come_back(&mut session, title.ticket, " \"\" "), []);
@@ -126,7 +129,7 @@ fn what_says_nothing_or_failed_leaves_nothing() {
 fn notes_are_made_shorter_once_between_prompts_and_never_longer() {
     let notes = "- a rather long note that says little\n- another one";
     for (said, kept) in [("- short", true), (&format!("{notes}\n- more")[..], false)] {
-        let mut session = session();
+        let mut session = with_everything();
         run(&mut session, "go");
         let asked = asked_chores(&ask(&mut session, Chore::Consolidation, notes));
         assert_eq!(names(&asked), [Chore::Consolidation]);
@@ -138,14 +141,14 @@ fn notes_are_made_shorter_once_between_prompts_and_never_longer() {
         let asked = asked_chores(&ask(&mut session, Chore::Consolidation, notes));
         assert_eq!(names(&asked), [Chore::Consolidation], "once more after another run");
     }
-    let mut session = session();
+    let mut session = with_everything();
     session.settings.after.consolidation = false;
     assert_eq!(ask(&mut session, Chore::Consolidation, notes), []);
 }
 
 #[test]
 fn a_question_is_answered_once_or_refused_at_once() {
-    let mut session = session();
+    let mut session = with_everything();
     run(&mut session, "go");
     let effects = ask(&mut session, Chore::Question, "what was that?");
     let asked = asked_chores(&effects);
@@ -175,7 +178,7 @@ fn a_question_is_answered_once_or_refused_at_once() {
 
 #[test]
 fn what_is_under_way_is_called_off_when_the_process_ends() {
-    let mut session = session();
+    let mut session = with_everything();
     let asked = run(&mut session, "go");
     assert_eq!(asked.len(), 3);
     let effects = session.take(Event::Interrupted(Interrupt::Crashed));

@@ -26,6 +26,15 @@ impl EngineSession {
         Self { settings, state, attempts: 0 }
     }
 
+    pub(crate) fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// Begins anew with the settings as they are now.
+    pub(crate) fn restart(&mut self) {
+        self.state = State::new(&self.settings);
+    }
+
     pub(crate) fn take(&mut self, event: Event) -> Vec<Effect> {
         let before = std::mem::replace(&mut self.state, State::new(&self.settings));
         let stepped = step(before, event, &self.settings);

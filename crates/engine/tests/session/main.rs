@@ -3,5 +3,8 @@
 #![allow(clippy::panic, clippy::indexing_slicing, reason = "a panic is how a test says no")]
 
 mod after_run;
+mod bound;
+mod circle;
 mod engine_session;
+mod inventory;
 mod repair;
