@@ -2,8 +2,8 @@
 
 use windlass_engine::{Effect, Event, Settings, State, step};
 use windlass_vocabulary::{
-    AttemptId, ContentBlock, Delta, FailureKind, ModelFacts, ModelFailure, ModelStopReason, Prices,
-    Tokens, Usage,
+    AttemptId, ContentBlock, Delta, FailureKind, Json, ModelFacts, ModelFailure, ModelStopReason,
+    PermissionMode, Prices, Tokens, ToolCall, ToolInspection, ToolOutcome, ToolSpec, Usage,
 };
 
 pub(crate) struct EngineSession {
@@ -59,6 +59,48 @@ impl EngineSession {
         let delta = Delta::Block(ContentBlock::Text(text.to_owned()));
         self.take(Event::ModelDelta { attempt, delta });
         self.take(Event::ModelEnded { attempt, stop, usage: Usage::default() })
+    }
+
+    /// A session with one tool, all of whose calls are allowed.
+    pub(crate) fn with_tool() -> Self {
+        let mut session = Self::new();
+        session.settings.policy.mode = PermissionMode::BypassPermissions;
+        session.settings.policy.can_ask = true;
+        session.settings.tools = [ToolSpec {
+            name: "Read".into(),
+            description: "".into(),
+            input_schema: Json::from_checked("{}"),
+            result_bytes_max: 1_000_000,
+        }]
+        .into();
+        session.restart();
+        session
+    }
+
+    /// The model answers what it was asked last with one call of that tool.
+    pub(crate) fn call_tool(&mut self) -> Vec<Effect> {
+        let attempt = AttemptId(self.attempts);
+        let call = ToolCall {
+            id: format!("c{}", self.attempts).as_str().into(),
+            name: "Read".into(),
+            input: Json::from_checked("{\"f\":\"a\"}"),
+            signature: None,
+        };
+        let delta = Delta::Call { call, inspection: ToolInspection::EXCLUSIVE_EFFECT };
+        let mut effects = self.take(Event::ModelDelta { attempt, delta });
+        let (stop, usage) = (ModelStopReason::EndTurn, Usage::default());
+        effects.extend(self.take(Event::ModelEnded { attempt, stop, usage }));
+        effects
+    }
+
+    /// The tool that these effects start ends with this.
+    pub(crate) fn end_tool(&mut self, started: &[Effect], text: &str) {
+        let ticket = started.iter().find_map(|effect| match effect {
+            Effect::StartTool { ticket, .. } => Some(*ticket),
+            _ => None,
+        });
+        let ticket = ticket.unwrap_or_else(|| panic!("nothing started: {started:?}"));
+        self.take(Event::ToolEnded { ticket, outcome: ToolOutcome::from_text(text.to_owned()) });
     }
 
     /// The request that was sent last fails.

@@ -3,7 +3,7 @@
 use windlass_engine::context::inventory;
 use windlass_vocabulary::context_usage::ContextComponent;
 use windlass_vocabulary::{
-    AttemptId, ContentBlock, Delta, Json, ModelStopReason, ProviderBlock, WireFormat,
+    AttemptId, ContentBlock, Delta, Json, ModelStopReason, ProviderBlock, Tokens, WireFormat,
 };
 
 use crate::engine_session::EngineSession;
@@ -32,4 +32,20 @@ fn blocks_of_a_provider_count_as_reasoning_only_where_they_are() {
         assert_eq!(count(&component), expected, "{usage:?}");
         assert_eq!(count(&ContextComponent::Requests), 1, "{usage:?}");
     }
+}
+
+#[test]
+fn what_a_level_took_out_is_counted_and_named() {
+    let mut session = EngineSession::with_tool();
+    session.settings.context.message_result_bytes_max = 10_000;
+    session.settings.context.result_bytes_kept = 100;
+    session.submit("go");
+    let usage = inventory(session.state(), &session.settings);
+    assert_eq!((usage.levels[0].times, usage.losses.len()), (0, 0), "{usage:?}");
+    let started = session.call_tool();
+    session.end_tool(&started, &"a long result ".repeat(5_000));
+    let usage = inventory(session.state(), &session.settings);
+    assert_eq!((usage.levels[0].times, usage.losses.len()), (1, 1), "{usage:?}");
+    assert!(usage.levels[0].tokens > Tokens(10_000), "{usage:?}");
+    assert_eq!((usage.losses[0].level, usage.losses[0].freed), (1, usage.levels[0].tokens));
 }
