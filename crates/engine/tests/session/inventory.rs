@@ -1,9 +1,11 @@
 //! What the window is said to be filled with.
 
+use windlass_engine::Effect;
 use windlass_engine::context::inventory;
 use windlass_vocabulary::context_usage::ContextComponent;
 use windlass_vocabulary::{
-    AttemptId, ContentBlock, Delta, Json, ModelStopReason, ProviderBlock, Tokens, WireFormat,
+    AttemptId, ContentBlock, Delta, Json, ModelStopReason, ProviderBlock, Tokens, ToolSpec,
+    WireFormat,
 };
 
 use crate::engine_session::EngineSession;
@@ -48,4 +50,32 @@ fn what_a_level_took_out_is_counted_and_named() {
     assert_eq!((usage.levels[0].times, usage.losses.len()), (1, 1), "{usage:?}");
     assert!(usage.levels[0].tokens > Tokens(10_000), "{usage:?}");
     assert_eq!((usage.losses[0].level, usage.losses[0].freed), (1, usage.levels[0].tokens));
+}
+
+/// Everything that was said is recent then, and it goes all the same.
+#[test]
+fn history_is_summarised_where_the_tools_alone_nearly_fill_the_window() {
+    let mut session = EngineSession::with_tool();
+    session.settings.limits.auto_compact = true;
+    let mut words = 1_000;
+    loop {
+        words += 1_000;
+        let spec = ToolSpec {
+            description: "word ".repeat(words).into(),
+            ..session.settings.tools[0].clone()
+        };
+        session.settings.tools = [spec].into();
+        session.restart();
+        let usage = inventory(session.state(), &session.settings);
+        if usage.total > usage.threshold {
+            assert!(usage.total < usage.window.less(usage.reserved), "{usage:?}");
+            break;
+        }
+    }
+    let is_summarised = |effects: &[Effect]| {
+        effects.iter().any(|effect| matches!(effect, Effect::Summarize { .. }))
+    };
+    assert!(!is_summarised(&session.submit("hello")), "there is nothing to summarise");
+    session.answer("Hello.", ModelStopReason::EndTurn);
+    assert!(is_summarised(&session.submit("again")));
 }

@@ -1,6 +1,6 @@
 //! What a hook may do to a session: nothing, beyond its verdict.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use serde_json::json;
 use windlass_driver::hooks::HookSource;
