@@ -30,6 +30,9 @@ export async function checkActing(browser, sessions, here) {
       await page.waitForSelector(".question", { timeout: 60_000 });
       await page.getByText("touch made-by-the-page.txt").first().waitFor();
       await assertAccessible(page, "a question");
+      const list = await openPage(browser, viewer);
+      await list.page.getByText("1 waiting for you").waitFor();
+      await list.context.close();
       await page.getByRole("button", { name: "Allow once" }).click();
       await page.getByText("It is done, and the page was told.").first().waitFor({ timeout: 60_000 });
       assert(existsSync(join(folder, "made-by-the-page.txt")), "the call ran");

@@ -54,6 +54,19 @@ export async function checkViews(browser, viewer, sessions) {
     await page.waitForFunction(() => document.querySelectorAll(".row-main").length === 1);
     await page.selectOption("select >> nth=2", "");
     await page.waitForFunction(() => document.querySelectorAll(".row-main").length > 1);
+    const filter = (name) =>
+      page.locator("label.pick-one", { hasText: new RegExp(`^${name}`) }).locator("select");
+    await filter("Kind").selectOption("thinking");
+    await page.waitForSelector(".hit .place");
+    await filter("Kind").selectOption("");
+    await filter("Outcome").selectOption("error");
+    await page.waitForSelector(".hit .place");
+    await filter("Outcome").selectOption("");
+    await page.waitForFunction(() => !document.querySelector(".hit"));
+    await page.getByPlaceholder("File").fill("CHANGES.md");
+    await page.waitForFunction(() => document.querySelectorAll(".row-main").length === 1);
+    await page.getByPlaceholder("File").fill("");
+    await page.waitForFunction(() => document.querySelectorAll(".row-main").length > 1);
   });
   await check("conversation", async () => {
     await go(...views.conversation);
@@ -170,9 +183,10 @@ export async function checkViews(browser, viewer, sessions) {
     );
     await page.getByRole("button", { name: "Show the difference" }).click();
     await page.waitForSelector(".diff");
+    await said(page, /lines? removed, \d+ added/);
     await page.getByRole("button", { name: /Show the last request/ }).click();
     await page.waitForSelector("pre.tall");
-    await said(page, "POST /v1/messages", "keys are never part of it");
+    await said(page, "POST /v1/messages", "keys are never part of it", /Made again from the journal/);
     await page.selectOption("select[aria-label=Wire]", "gemini");
     await said(page, /streamGenerateContent/, /"contents"/);
     await page.getByRole("button", { name: "Before the wire" }).first().click();
