@@ -4,10 +4,8 @@ use std::borrow::Cow;
 
 use crate::secret_finder::{SecretFinder, SecretKind, SecretLiteral};
 
-/// What was redacted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RedactedKind {
-    /// A known secret.
     KnownSecret,
     /// Text that looks like a key.
     Key,
