@@ -22,6 +22,14 @@ export async function checkActing(browser, sessions, here) {
       { cwd: folder },
     );
     try {
+      for (const token of ["", `Bearer ${"0".repeat(32)}`]) {
+        const blind = await fetch(`${viewer.base}/api/sessions/${sessions.other.id}/act/prompt`, {
+          method: "POST",
+          headers: { authorization: token, "content-type": "application/json" },
+          body: '{"text":"x"}',
+        });
+        assert(blind.status === 401, `acting without the token: ${blind.status}`);
+      }
       const { page, go, context, faults } = await openPage(browser, viewer);
       await go(`#/s/${sessions.other.id}`, ".composer");
       await page.keyboard.press("m");
