@@ -1,6 +1,9 @@
 // Every view on real sessions: it says what it should, by mouse and by keyboard, for every reader and at every width.
 import { assert, assertAccessible, assertNoSideScroll, check, getJson, openPage } from "./harness.mjs";
 
+/// Looking at every element of every view takes a minute on a machine with time, and more on one without.
+const AXE_MS = 360_000;
+
 /// Where each view is, and what shows that it is there.
 export function viewsOf(main, other) {
   return {
@@ -297,7 +300,7 @@ async function checkReaders(browser, viewer, views, mainId) {
         await context.close();
       }
       return `${Object.keys(views).length} views at 1280 and 400 px`;
-    });
+    }, AXE_MS);
   }
   await check("forced colours and paper", async () => {
     const { page, go, context } = await openPage(browser, viewer, { forcedColors: "active" });
