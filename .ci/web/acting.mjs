@@ -22,6 +22,14 @@ export async function checkActing(browser, sessions, here) {
       { cwd: folder },
     );
     try {
+      for (const token of ["", `Bearer ${"0".repeat(32)}`]) {
+        const blind = await fetch(`${viewer.base}/api/sessions/${sessions.other.id}/act/prompt`, {
+          method: "POST",
+          headers: { authorization: token, "content-type": "application/json" },
+          body: '{"text":"x"}',
+        });
+        assert(blind.status === 401, `acting without the token: ${blind.status}`);
+      }
       const { page, go, context, faults } = await openPage(browser, viewer);
       await go(`#/s/${sessions.other.id}`, ".composer");
       await page.keyboard.press("m");
@@ -30,6 +38,9 @@ export async function checkActing(browser, sessions, here) {
       await page.waitForSelector(".question", { timeout: 60_000 });
       await page.getByText("touch made-by-the-page.txt").first().waitFor();
       await assertAccessible(page, "a question");
+      const list = await openPage(browser, viewer);
+      await list.page.getByText("1 waiting for you").waitFor();
+      await list.context.close();
       await page.getByRole("button", { name: "Allow once" }).click();
       await page.getByText("It is done, and the page was told.").first().waitFor({ timeout: 60_000 });
       assert(existsSync(join(folder, "made-by-the-page.txt")), "the call ran");

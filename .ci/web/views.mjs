@@ -1,6 +1,9 @@
 // Every view on real sessions: it says what it should, by mouse and by keyboard, for every reader and at every width.
 import { assert, assertAccessible, assertNoSideScroll, check, getJson, openPage } from "./harness.mjs";
 
+/// Looking at every element of every view takes a minute on a machine with time, and more on one without.
+const AXE_MS = 360_000;
+
 /// Where each view is, and what shows that it is there.
 export function viewsOf(main, other) {
   return {
@@ -53,6 +56,19 @@ export async function checkViews(browser, viewer, sessions) {
     await page.selectOption("select >> nth=2", "Agent");
     await page.waitForFunction(() => document.querySelectorAll(".row-main").length === 1);
     await page.selectOption("select >> nth=2", "");
+    await page.waitForFunction(() => document.querySelectorAll(".row-main").length > 1);
+    const filter = (name) =>
+      page.locator("label.pick-one", { hasText: new RegExp(`^${name}`) }).locator("select");
+    await filter("Kind").selectOption("thinking");
+    await page.waitForSelector(".hit .place");
+    await filter("Kind").selectOption("");
+    await filter("Outcome").selectOption("error");
+    await page.waitForSelector(".hit .place");
+    await filter("Outcome").selectOption("");
+    await page.waitForFunction(() => !document.querySelector(".hit"));
+    await page.getByPlaceholder("File").fill("CHANGES.md");
+    await page.waitForFunction(() => document.querySelectorAll(".row-main").length === 1);
+    await page.getByPlaceholder("File").fill("");
     await page.waitForFunction(() => document.querySelectorAll(".row-main").length > 1);
   });
   await check("conversation", async () => {
@@ -170,9 +186,10 @@ export async function checkViews(browser, viewer, sessions) {
     );
     await page.getByRole("button", { name: "Show the difference" }).click();
     await page.waitForSelector(".diff");
+    await said(page, /lines? removed, \d+ added/);
     await page.getByRole("button", { name: /Show the last request/ }).click();
     await page.waitForSelector("pre.tall");
-    await said(page, "POST /v1/messages", "keys are never part of it");
+    await said(page, "POST /v1/messages", "keys are never part of it", /Made again from the journal/);
     await page.selectOption("select[aria-label=Wire]", "gemini");
     await said(page, /streamGenerateContent/, /"contents"/);
     await page.getByRole("button", { name: "Before the wire" }).first().click();
@@ -283,7 +300,7 @@ async function checkReaders(browser, viewer, views, mainId) {
         await context.close();
       }
       return `${Object.keys(views).length} views at 1280 and 400 px`;
-    });
+    }, AXE_MS);
   }
   await check("forced colours and paper", async () => {
     const { page, go, context } = await openPage(browser, viewer, { forcedColors: "active" });

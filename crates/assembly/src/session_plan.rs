@@ -4,7 +4,6 @@
 //! Every stage takes the results of the stages before it and checks its own part: a mistake costs one
 //! line, and nothing is written before everything is checked.
 
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -250,8 +249,7 @@ impl SessionParts {
         if let Some(telemetry) = &telemetry {
             report_setup(telemetry, layers, &tools.mcp_servers);
             forward_connection_changes(telemetry, tools.connection_changes);
-            let typed = options.prompt.as_deref().and_then(OsStr::to_str);
-            report_first_command(telemetry, typed, first_command.as_ref());
+            report_first_command(telemetry, options, first_command.as_ref());
         }
         let builder = files
             .apply_to_builder(builder)

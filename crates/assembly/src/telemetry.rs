@@ -128,9 +128,11 @@ pub(crate) fn forward_connection_changes(
 /// Reports the prompt of the command line, which was expanded before telemetry started.
 pub(crate) fn report_first_command(
     telemetry: &TelemetryObserver,
-    typed: Option<&str>,
+    options: &RunOptions,
     command: Option<&SlashCommand>,
 ) {
+    let typed = options.print.as_ref().and_then(Option::as_ref).or(options.prompt.as_ref());
+    let typed = typed.and_then(|typed| typed.to_str());
     if let (Some(typed), Some(SlashCommand::SubmitPrompt(submission))) = (typed, command)
         && typed.starts_with('/')
     {

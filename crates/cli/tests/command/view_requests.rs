@@ -55,7 +55,7 @@ fn a_request_is_shown_as_it_was_sent() {
     viewer.end();
 }
 
-/// An answer with reasoning says over which wire it came; the configuration of today may be another.
+/// An answer with reasoning says over which wire it came; the name of its model may lead to another.
 #[test]
 fn a_request_is_shown_on_the_wire_that_the_session_had() {
     let dirs = TestDirs::new();
@@ -68,30 +68,25 @@ fn a_request_is_shown_on_the_wire_that_the_session_had() {
             )
             .answer(ScriptedAnswer::text("Done.")),
     );
-    let configure = |wire: &str| {
-        dirs.config(&format!(
-            "[provider.mine]\nwire = \"{wire}\"\nbase_url = \"{}\"\nkey_env = \"MINE_KEY\"\n",
-            server.url()
-        ));
-    };
-    configure("openai_responses");
+    dirs.config(&format!(
+        "[provider.mine]\nwire = \"openai_responses\"\nbase_url = \"{}\"\nkey_env = \"MINE_KEY\"\n",
+        server.url()
+    ));
     let arguments = ["-p", "look", "--model", "mine/large", "--dangerously-skip-permissions"];
     let asked = run(dirs.windlass(&arguments).env("MINE_KEY", "test-key"));
     assert_eq!(asked.code, Some(0), "{}", asked.stderr);
-    configure("openai_chat");
     let journals = dirs.journals();
     let id = journals[0].file_stem().unwrap().to_string_lossy().into_owned();
     let viewer = RunningViewer::start(&dirs, &[]);
     let of = |part: &str| viewer.get(&format!("/api/sessions/{id}{part}"));
     let listed = of("/requests");
     let show = |n: usize| of(&format!("/request/{}?form=wire", listed["requests"][n]["seq"]));
-    let wires = |shown: &Value| {
-        [&shown["wire"], &shown["recorded"], &shown["configured"]].map(Value::clone)
-    };
-    // Before the first answer only the configuration is known.
-    assert_eq!(wires(&show(0)), [json!("openai_chat"), Value::Null, json!("openai_chat")]);
-    let [responses, chat] = ["openai_responses", "openai_chat"].map(Value::from);
-    assert_eq!(wires(&show(1)), [responses.clone(), responses, chat]);
+    let wires = |shown: &Value| ["wire", "recorded"].map(|name| shown[name].clone());
+    // Before the first answer there is only the configuration.
+    let first = show(0);
+    assert_eq!(wires(&first), [first["configured"].clone(), Value::Null]);
+    let responses = json!("openai_responses");
+    assert_eq!(wires(&show(1)), [responses.clone(), responses]);
     assert!(show(1)["text"].as_str().unwrap().contains("\"input\": ["));
     viewer.end();
 }

@@ -6,7 +6,7 @@ use windlass_vocabulary::ModelRequest;
 
 use super::items::merge;
 use super::json_text::{compare_json, indent_json};
-use super::request_difference::RequestDifference;
+use super::request_line_difference::RequestLineDifference;
 use super::request_text::{RequestForm, RequestText};
 use crate::server::query::QueryParameters;
 use crate::viewer::{FoundSession, ViewFailure, Viewer};
@@ -85,7 +85,7 @@ pub(super) fn answer_request_diff(
     let (one, two) = (render(a)?, render(b)?);
     let (shared, first) = compare_json(&one.json, &two.json);
     let words = describe_difference(first.as_deref(), shared, &one.json);
-    let lines = RequestDifference::compare(&one.json, &two.json);
+    let lines = RequestLineDifference::compare(&one.json, &two.json);
     let own = json!({
         "a": a,
         "b": b,
