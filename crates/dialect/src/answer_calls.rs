@@ -10,7 +10,6 @@ use windlass_vocabulary::{Json, ModelStopReason, ToolCall, ToolCallId};
 use crate::DecodedEvent;
 use crate::lenient_json::check_arguments;
 
-/// The calls of one answer.
 #[derive(Debug, Default)]
 pub(crate) struct AnswerCalls {
     ids: BTreeSet<ToolCallId>,

@@ -101,7 +101,7 @@ pub struct ReasoningRules {
 pub enum ReasoningPolicy {
     /// Only with its seal.
     Sealed,
-    /// Never.
+    /// Reasoning stays in the transcript only.
     Never,
 }
 

@@ -20,7 +20,7 @@ pub struct Messages {
 const CHUNK_LEN: usize = 128;
 
 impl Messages {
-    /// How many there are.
+    /// Counts messages, not chunks.
     #[must_use]
     pub fn len(&self) -> usize {
         let last = self.chunks.last().map_or(0, |chunk| chunk.len());

@@ -75,7 +75,7 @@ pub enum PathKind {
     Missing,
     /// A regular file.
     File,
-    /// A directory.
+    /// Can hold other entries.
     Directory,
     /// A symbolic link and what it says.
     Symlink(Arc<str>),

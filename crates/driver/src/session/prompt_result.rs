@@ -9,7 +9,7 @@ use crate::error::SendError;
 use crate::notices::Notices;
 use crate::prompt_submission::PromptSubmission;
 
-/// The result of a prompt.
+/// What came of a prompt: how its run ended, and the text of the answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PromptResult {
     /// The text of the model's last message.
