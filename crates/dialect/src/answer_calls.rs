@@ -1,4 +1,4 @@
-//! What every reader does with a call that is complete: give it an id of its own, and say why it
+//! What every decoder does with a complete call: give it a unique id, and explain why it
 //! cannot run if it cannot.
 
 use alloc::collections::BTreeSet;

@@ -25,7 +25,7 @@ pub struct NormalizedConversation<'a> {
     pub(crate) is_resumable: bool,
 }
 
-/// One answer and what was said in reply to it.
+/// One answer and the messages in reply to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConversationExchange<'a> {
     /// The message of the request it begins with.

@@ -77,7 +77,7 @@ pub enum PathKind {
     File,
     /// Can hold other entries.
     Directory,
-    /// A symbolic link and what it says.
+    /// A symbolic link and its target.
     Symlink(Arc<str>),
     /// A pipe, a socket, a device.
     Special,
