@@ -99,6 +99,8 @@ async function everyMethod() {
     await call(session.resume, { sessionId, ...known });
     await call(session.close, { sessionId });
     await call(session.delete, { sessionId });
+    // The key is given by the environment, and cannot be taken away from here.
+    await assert.rejects(call(methods.agent.logout, {}), /ANTHROPIC_API_KEY/);
   });
 }
 

@@ -165,6 +165,9 @@ def everything():
     assert not client.kinds() & {"user_message_chunk", "agent_message_chunk"}
     client.call("session/close", {"sessionId": session})
     client.call("session/delete", {"sessionId": session})
+    # The key is given by the environment, and cannot be taken away from here.
+    refused = client.wait(client.start("logout", {}))
+    assert "ANTHROPIC_API_KEY" in refused["error"]["message"], refused
     client.end()
 
 
@@ -209,7 +212,39 @@ def poor_client():
     client.end()
 
 
+def silent_client():
+    """One that never answers what it is asked, or too late, and leaves in the middle of a message."""
+    client = Client({"fs": {"readTextFile": True, "writeTextFile": True}})
+    session = client.call("session/new", {"cwd": cwd, "mcpServers": []})["sessionId"]
+    if os.path.exists(f"{cwd}/ran.txt"):
+        os.remove(f"{cwd}/ran.txt")
+    for waits_for_question in (True, False):
+        blocks = [{"type": "text", "text": "run a command"}]
+        waiting = client.start("session/prompt", {"sessionId": session, "prompt": blocks})
+        asked = None
+        while waits_for_question and asked is None:
+            frame = client.step()
+            asked = frame if frame.get("method") == "session/request_permission" else None
+        # Twice, as people press; or at once, before there is anything to cancel.
+        for _ in range(2):
+            client.send({"method": "session/cancel", "params": {"sessionId": session}})
+        frame = client.wait(waiting)
+        assert frame["result"] == {"stopReason": "cancelled"}, frame
+        if asked:
+            allowed = {"outcome": {"outcome": "selected", "optionId": "allow_once"}}
+            client.send({"id": asked["id"], "result": allowed})
+        assert client.prompt(session, "hello") == {"stopReason": "end_turn"}
+    assert not os.path.exists(f"{cwd}/ran.txt"), "a late yes is no yes"
+    blocks = [{"type": "text", "text": "wait for ever"}]
+    client.start("session/prompt", {"sessionId": session, "prompt": blocks})
+    while "in_progress" not in json.dumps(client.step()):
+        pass
+    client.process.stdin.write('{"jsonrpc":"2.0","id":99,"method":"session/pro')
+    client.end()
+
+
 everything()
 files()
 poor_client()
+silent_client()
 print("every frame fits the schema")

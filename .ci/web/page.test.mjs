@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { assert, assetFlags, binary, finish, getJson, launch, startViewer, work } from "./harness.mjs";
 import { checkViews } from "./views.mjs";
+import { checkRules } from "./rules.mjs";
 import { checkSafety } from "./safety.mjs";
 import { checkExport } from "./exported.mjs";
 import { checkActing } from "./acting.mjs";
@@ -32,7 +33,10 @@ try {
     },
   };
   if (wants("views")) await checkViews(browser, viewer, sessions);
-  if (wants("safety")) await checkSafety(browser, viewer, sessions);
+  if (wants("safety")) {
+    await checkSafety(browser, viewer, sessions);
+    await checkRules(browser, viewer, sessions);
+  }
   if (wants("export")) await checkExport(browser, sessions);
   if (wants("act")) await checkActing(browser, sessions, here);
   if (wants("speed") && process.env.LONG_SESSION) await checkSpeed(viewer, process.env.LONG_SESSION);

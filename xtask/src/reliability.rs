@@ -1,5 +1,5 @@
-//! `cargo xtask reliability`: the figures of the walk, the simulator, the soak and the table of faults, as
-//! one page. Each run prints its own lines; the page shows those, with the command that repeats them.
+//! `cargo xtask reliability`: the figures of the walk, the simulator, the soak, the mutation runs and the table
+//! of faults, as one page. Each run prints its own lines; the page shows those, with the command that repeats them.
 
 use std::fs;
 use std::path::Path;
@@ -9,19 +9,20 @@ use crate::tidy::RepositoryTree;
 
 /// How it is called.
 pub const USAGE: &str =
-    "cargo xtask reliability [--minutes N] [--seeds N] [--only walk|simulation|soak]";
+    "cargo xtask reliability [--minutes N] [--seeds N] [--only walk|simulation|soak|mutants]";
 const PAGE_FILE: &str = "docs/reliability.md";
 const FAULTS: &str = "docs/faults.md";
 
 const HEADER: &str = "# Reliability\n\n\
      Made by `cargo xtask reliability`. Each part is what the command beside it printed when it was last run; \
-     one that\nfinds something wrong fails, and its part is not written. CI runs all of them on every change, with \
-     one minute of\nsoak.\n";
+     one that\nfinds something wrong fails, and its part is not written. CI runs the walk, the simulation, the properties and \
+     a\nminute of soak on every change; the mutants are run by hand.\n";
 
 /// One way to look for what is wrong.
 struct ReliabilityRun {
     name: &'static str,
     what: &'static str,
+    program: &'static str,
     words: Vec<String>,
     /// How many of its lines are shown at most.
     lines: usize,
@@ -55,21 +56,33 @@ pub fn run(root: &Path, words: &[&str]) -> Result<(), String> {
         ReliabilityRun {
             name: "walk",
             what: "Every state the loop can reach",
+            program: "cargo",
             words: own("lab check".to_owned()),
             lines: 40,
         },
         ReliabilityRun {
             name: "simulation",
             what: "Seeded worlds full of faults",
+            program: "cargo",
             words: own(format!("lab sim --seeds {seeds}")),
             lines: 150,
         },
         ReliabilityRun {
             name: "soak",
             what: "The real program: kills, full disks, cut connections",
+            program: "cargo",
             words: own(format!("soak --minutes {minutes}")),
             lines: 2,
         },
+        ReliabilityRun::of_mutants("Changes to the engine that a test must notice", "engine 48 7"),
+        ReliabilityRun::of_mutants(
+            "Changes to the permission rules that a test must notice",
+            "permission 24 7",
+        ),
+        ReliabilityRun::of_mutants(
+            "Changes to the journal's store that a test must notice",
+            "journal 20 7",
+        ),
     ];
     let before = fs::read_to_string(root.join(PAGE_FILE)).unwrap_or_default();
     let mut page = HEADER.to_owned();
@@ -86,23 +99,29 @@ pub fn run(root: &Path, words: &[&str]) -> Result<(), String> {
 }
 
 impl ReliabilityRun {
+    /// A sample of all changes, with its size and its seed.
+    fn of_mutants(what: &'static str, sample: &str) -> Self {
+        let words = sample.split(' ').map(str::to_owned).collect();
+        Self { name: "mutants", what, program: ".ci/mutants", words, lines: 40 }
+    }
+
     /// Runs it and returns its part of the page.
     fn run(&self, root: &Path) -> Result<String, String> {
         let words: Vec<&str> = self.words.iter().map(String::as_str).collect();
-        println!("reliability: cargo {}", words.join(" "));
-        let output = run_to_end(root, "cargo", &words)?;
+        let command = format!("{} {}", self.program, words.join(" "));
+        println!("reliability: {command}");
+        let program = match self.program.contains('/') {
+            true => root.join(self.program).display().to_string(),
+            false => self.program.to_owned(),
+        };
+        let output = run_to_end(root, &program, &words)?;
         let text = String::from_utf8_lossy(&output.stdout);
         if !output.status.success() {
-            return Err(format!("cargo {}: {}", words.join(" "), text.trim_end()));
+            return Err(format!("{command}: {}", text.trim_end()));
         }
         let lines: Vec<&str> = text.lines().collect();
         let shown = lines.get(..self.lines.min(lines.len())).unwrap_or_default();
-        Ok(format!(
-            "\n## {}\n\n`cargo {}`\n\n```text\n{}\n```\n",
-            self.what,
-            words.join(" "),
-            shown.join("\n")
-        ))
+        Ok(format!("\n## {}\n\n`{command}`\n\n```text\n{}\n```\n", self.what, shown.join("\n")))
     }
 }
 

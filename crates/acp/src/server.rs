@@ -332,9 +332,14 @@ impl AcpServer {
         }
         self.answer_blocking(id, move || {
             let environment = process_environment;
-            session::delete_session(&session_id, &environment)
-                .map_err(|_| RpcError::session_not_found(&session_id))?;
-            Ok(json!({}))
+            match session::delete_session(&session_id, &environment) {
+                Ok(()) => Ok(json!({})),
+                Err(error) if error.exit == Exit::USAGE => {
+                    Err(RpcError::session_not_found(&session_id))
+                }
+                // It is there, and another process may have it open.
+                Err(error) => Err(RpcError::internal(error.message())),
+            }
         })
     }
 

@@ -71,7 +71,7 @@ impl SessionOverview<'_> {
         let row = |server: windlass_driver::mcp::McpServerReport| {
             let tools = format_counted(server.tools.len(), "tool");
             let error = to_single_line(&server.error.unwrap_or_default());
-            [server.name, server.status.as_str().to_owned(), tools, error]
+            [to_single_line(&server.name), server.status.as_str().to_owned(), tools, error]
         };
         let rows: Vec<[String; 4]> =
             self.mcp_servers.server_reports().into_iter().map(row).collect();

@@ -4,6 +4,7 @@
 //! Every stage takes the results of the stages before it and checks its own part: a mistake costs one
 //! line, and nothing is written before everything is checked.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -25,7 +26,9 @@ use crate::session::{self, SelectedSession};
 use crate::settings::SettingsLayers;
 use crate::settings::reloader::SettingsReloader;
 use crate::slash_command::{self, SlashCommand};
-use crate::telemetry::start_telemetry;
+use crate::telemetry::{
+    forward_connection_changes, report_first_command, report_setup, start_telemetry,
+};
 use crate::tool_selection;
 use crate::tool_setup::ToolSetup;
 use windlass_host::command_error::CommandError;
@@ -34,6 +37,7 @@ use windlass_project::argument_substitution::ExpansionVariables;
 use windlass_provider::config::Config;
 use windlass_provider::endpoint::{EndpointDescriptions, ModelEndpoint};
 use windlass_provider::model_choice;
+use windlass_telemetry::TelemetryObserver;
 
 #[derive(Debug)]
 pub struct SessionPlan {
@@ -184,6 +188,7 @@ impl SessionParts {
             custom_commands: files.custom_commands.clone(),
             variables: build_expansion_variables(&session, &resolved, lookup),
             tools: tools.later_prompt_tools(&resolved),
+            telemetry: None,
         };
         if let Some(SlashCommand::SubmitPrompt(submission)) = &prompt.command {
             check_first_prompt(submission, &files)?;
@@ -241,7 +246,13 @@ impl SessionParts {
             Arc::try_unwrap(tools.tool_context).unwrap_or_else(|shared| shared.for_subagent());
         let secrets = &tool_context.secrets;
         let layers = &mut resolved.layers;
-        let observer = start_telemetry(options, &description.cwd, layers, secrets, lookup);
+        let telemetry = start_telemetry(options, &description.cwd, layers, secrets, lookup);
+        if let Some(telemetry) = &telemetry {
+            report_setup(telemetry, layers, &tools.mcp_servers);
+            forward_connection_changes(telemetry, tools.connection_changes);
+            let typed = options.prompt.as_deref().and_then(OsStr::to_str);
+            report_first_command(telemetry, typed, first_command.as_ref());
+        }
         let builder = files
             .apply_to_builder(builder)
             .registry(tools.selection.registry)
@@ -254,8 +265,8 @@ impl SessionParts {
             .keep_file_history(resolved.layers.has_file_checkpointing());
         let mut builder =
             set_identity_and_journal(builder, &session, &description.cwd, &endpoints.config)?;
-        if let Some(observer) = observer {
-            builder = builder.observer(observer);
+        if let Some(telemetry) = &telemetry {
+            builder = builder.observer(Arc::<TelemetryObserver>::clone(telemetry));
         }
         if let Some(mut config) = snapshot_config(&description.cwd, lookup) {
             resolved.layers.limit_snapshots(&mut config);
@@ -278,6 +289,7 @@ impl SessionParts {
         let cleanup = session.create_files(resolved.layers.cleanup_days())?;
         // On a trial other sessions cannot be moved.
         let cleanup = cleanup.filter(|_| !is_on_trial(lookup));
+        let cleanup = cleanup.map(|cleanup| cleanup.with_telemetry(telemetry.clone()));
         let mut notes = resolved.notes;
         notes.extend(session.journal.is_some().then(|| format!("this is session {}", session.id)));
         Ok(SessionPlan {
@@ -285,7 +297,7 @@ impl SessionParts {
             first_command,
             subagents,
             description,
-            expander: self.expander,
+            expander: PromptExpander { telemetry, ..self.expander },
             endpoints,
             session_id: session.id,
             journal: session.journal,

@@ -3,13 +3,22 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use windlass_driver::SessionObserver;
+use tokio::sync::mpsc;
+use windlass_driver::PromptSubmission;
+use windlass_driver::mcp::{McpConnectionChange, McpServers, tool_name_prefix};
 use windlass_driver::tool_types::Secrets;
 use windlass_host::environment::EnvLookup;
-use windlass_telemetry::{ProcessFacts, TelemetryConfig, TelemetryObserver, read_config};
+use windlass_project::plugins::Plugin;
+use windlass_settings::SettingsSource;
+use windlass_telemetry::{
+    ExpandedCommand, LoadedPlugin, ProcessFacts, RegisteredHook, TelemetryConfig,
+    TelemetryObserver, WiringReport, read_config,
+};
+use windlass_vocabulary::ContentBlock;
 
 use crate::options::{OutputFormat, RunOptions};
 use crate::settings::SettingsLayers;
+use crate::slash_command::SlashCommand;
 
 /// Describes what is sent and where; empty if telemetry is off. The second value lists invalid
 /// settings.
@@ -28,7 +37,7 @@ pub(crate) fn start_telemetry(
     layers: &mut SettingsLayers,
     secrets: &Secrets,
     lookup: &impl EnvLookup,
-) -> Option<Arc<dyn SessionObserver>> {
+) -> Option<Arc<TelemetryObserver>> {
     let (config, problems) = read(options, layers, lookup);
     for problem in problems {
         layers.warn(problem);
@@ -47,6 +56,105 @@ pub(crate) fn start_telemetry(
             None
         }
     }
+}
+
+/// Reports what the session begins with: hooks, plugins, MCP servers.
+pub(crate) fn report_setup(
+    telemetry: &TelemetryObserver,
+    layers: &SettingsLayers,
+    servers: &McpServers,
+) {
+    let scopes = servers.server_reports().into_iter();
+    let scopes = scopes.map(|server| (tool_name_prefix(&server.name), server.scope)).collect();
+    telemetry.report(WiringReport::McpServersConfigured(scopes));
+    for plugin in &layers.plugins {
+        telemetry.report(WiringReport::PluginLoaded(describe_plugin(plugin)));
+    }
+    let (hooks, _) = layers.read_hooks();
+    for hook in hooks.list() {
+        let plugin = hook.source.strip_prefix("plugin ").map(str::to_owned);
+        let layer = layers.loaded.hooks.iter().find(|layer| layer.name == hook.source);
+        let source = match (&plugin, layer) {
+            (Some(_), _) => "pluginHook",
+            (None, Some(layer)) => hook_source_name(layer.source),
+            (None, None) => "flagSettings",
+        };
+        telemetry.report(WiringReport::HookRegistered(RegisteredHook {
+            event: hook.event.name(),
+            kind: hook.kind.name(),
+            source,
+            matcher: hook.matcher,
+            plugin,
+        }));
+    }
+}
+
+fn hook_source_name(source: SettingsSource) -> &'static str {
+    match source {
+        SettingsSource::User => "userSettings",
+        SettingsSource::Project => "projectSettings",
+        SettingsSource::Local => "localSettings",
+        SettingsSource::Flag => "flagSettings",
+        SettingsSource::Managed => "policySettings",
+    }
+}
+
+fn describe_plugin(plugin: &Plugin) -> LoadedPlugin {
+    let count = |kind: &str| plugin.component_folders(kind, kind).len() as u64;
+    LoadedPlugin {
+        name: plugin.name.clone(),
+        version: plugin.version().map(str::to_owned),
+        has_hooks: plugin.read_hooks().is_ok_and(|hooks| hooks.is_some()),
+        has_mcp: plugin.read_mcp_servers().is_ok_and(|servers| !servers.is_empty()),
+        skill_folders: count("skills"),
+        command_folders: count("commands"),
+        agent_folders: count("agents"),
+    }
+}
+
+/// Reports connections of MCP servers until the session has closed them.
+pub(crate) fn forward_connection_changes(
+    telemetry: &Arc<TelemetryObserver>,
+    mut changes: mpsc::Receiver<McpConnectionChange>,
+) {
+    let telemetry = Arc::clone(telemetry);
+    tokio::spawn(async move {
+        while let Some(change) = changes.recv().await {
+            telemetry.report(WiringReport::McpConnectionChanged(change));
+        }
+    });
+}
+
+/// Reports the prompt of the command line, which was expanded before telemetry started.
+pub(crate) fn report_first_command(
+    telemetry: &TelemetryObserver,
+    typed: Option<&str>,
+    command: Option<&SlashCommand>,
+) {
+    if let (Some(typed), Some(SlashCommand::SubmitPrompt(submission))) = (typed, command)
+        && typed.starts_with('/')
+    {
+        report_command(telemetry, typed, submission);
+    }
+}
+
+/// Reports that a typed command became this prompt, so that the prompt is known as a command.
+pub(crate) fn report_command(
+    telemetry: &TelemetryObserver,
+    typed: &str,
+    submission: &PromptSubmission,
+) {
+    let Some(ContentBlock::Text(text)) = submission.content.first() else { return };
+    let (name, source) = match &submission.slash_command {
+        Some(command) => (command.name.clone(), "custom"),
+        None if text != typed && typed.starts_with("/mcp__") => {
+            let name = typed.split_whitespace().next().unwrap_or_default();
+            (name.trim_start_matches('/').to_owned(), "mcp")
+        }
+        None => return,
+    };
+    let text = text.clone();
+    telemetry.report(WiringReport::CommandExpanded(ExpandedCommand { name, source, text }));
 }
 
 fn read(

@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use tokio::sync::mpsc;
 use windlass_driver::ToolSessionContext;
-use windlass_driver::mcp::McpServers;
+use windlass_driver::mcp::{McpConnectionChange, McpServers};
 use windlass_permission::Policy;
 
 use crate::mcp;
@@ -27,6 +28,8 @@ pub(crate) struct ToolSetup {
     pub(crate) mcp_servers: McpServers,
     /// To be removed when the session is over.
     pub(crate) scratch_directory: Option<PathBuf>,
+    /// Changes of the servers' connections, for telemetry.
+    pub(crate) connection_changes: mpsc::Receiver<McpConnectionChange>,
     notes: Vec<String>,
     /// Servers that were left out, which is shown in any case.
     warnings: Vec<String>,
@@ -64,6 +67,7 @@ impl ToolSetup {
             tool_context: Arc::new(prepared.tool_context),
             policy: prepared.policy,
             mcp_servers: started.servers,
+            connection_changes: started.connection_changes,
             scratch_directory: prepared.scratch_directory,
             notes: prepared.notes,
             warnings: started.notes,

@@ -65,6 +65,9 @@ fn main() -> ExitCode {
 }
 
 fn parse_and_run() -> Result<Exit, CommandError> {
+    if let Some(error) = fleet::run_on_store(std::env::args_os().skip(1)) {
+        return Err(error);
+    }
     match CliArgs::try_parse_from(args::move_settings_behind_auth(args::split_variables(
         std::env::args_os(),
     ))) {

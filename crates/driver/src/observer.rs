@@ -108,6 +108,13 @@ pub enum Observation<'a> {
     CompactionAsked,
     /// A request of the conversation is sent.
     RequestSent(&'a ModelRequest),
+    /// The body of a request goes to its server: again with every try.
+    BodySent {
+        /// What the body encodes.
+        request: &'a ModelRequest,
+        /// Exactly as they are sent.
+        body: &'a [u8],
+    },
     /// The answer is complete.
     AnswerEnded {
         /// The attempt that answered.

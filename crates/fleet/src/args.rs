@@ -37,6 +37,9 @@ pub(crate) enum FleetCommand {
     Logs(LogsArgs),
     /// Print what a session changed, for `git apply`.
     Patch(SessionArg),
+    /// Run an ordinary command of `windlass` on sessions of the store.
+    #[command(hide = true)]
+    Local(LocalArgs),
     /// Run a command until the worker's lease ends.
     #[command(hide = true)]
     Guard(GuardArgs),
@@ -52,26 +55,40 @@ pub(crate) struct StoreUrlArg {
 
 #[derive(Debug, Args)]
 pub(crate) struct ServeArgs {
-    #[command(flatten)]
-    pub(crate) store: StoreUrlArg,
+    /// The store of a fleet: `postgres://user:password@host:5432/database`. Without it, sessions run
+    /// here and are kept in files.
+    #[arg(long, value_name = "URL", env = "WINDLASS_STORE", hide_env_values = true)]
+    pub(crate) store: Option<String>,
     /// The address to listen at.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7117")]
     pub(crate) listen: String,
     /// Connections at once.
     #[arg(long, value_name = "N", default_value_t = 1000)]
     pub(crate) connections: usize,
+    #[command(flatten, next_help_heading = "Without a store")]
+    pub(crate) running: RunningArgs,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct WorkerArgs {
     #[command(flatten)]
     pub(crate) store: StoreUrlArg,
-    /// Sessions at once.
-    #[arg(long, value_name = "N", default_value_t = 4)]
-    pub(crate) capacity: u32,
     /// Seconds after which another worker may take over.
     #[arg(long, value_name = "SECONDS", default_value_t = 15.0)]
     pub(crate) lease: f64,
+    #[command(flatten)]
+    pub(crate) running: RunningArgs,
+}
+
+/// How sessions run on this host.
+#[derive(Debug, Args)]
+pub(crate) struct RunningArgs {
+    /// Sessions at once.
+    #[arg(long, value_name = "N", default_value_t = 4)]
+    pub(crate) capacity: u32,
+    /// Claim nothing while less memory than this is available. [default: 256]
+    #[arg(long, value_name = "MIB")]
+    pub(crate) memory_min: Option<u64>,
     /// Where sessions and repositories lie on this host; the same on all hosts. [default: the state directory]
     #[arg(long = "dir", value_name = "PATH")]
     pub(crate) directory: Option<PathBuf>,
@@ -290,9 +307,10 @@ pub(crate) struct SubmitArgs {
 pub(crate) struct BatchArgs {
     #[command(flatten)]
     pub(crate) server: ServerArgs,
-    /// Rows: a CSV file with a header, or one JSON object a line (`.jsonl`).
+    /// Rows: a CSV file with a header, one JSON object a line (`.jsonl`), or a list of repositories
+    /// (`.txt`), whose column is `repository`.
     pub(crate) rows: PathBuf,
-    /// The prompt, with `{column}` for the values of a row.
+    /// The prompt, with `{column}` for the values of a row; `--git` and `--commit` may have them, too.
     #[arg(long, value_name = "TEXT")]
     pub(crate) template: String,
     #[command(flatten)]
@@ -376,9 +394,19 @@ pub(crate) struct LogsArgs {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct LocalArgs {
+    #[command(flatten)]
+    pub(crate) store: StoreUrlArg,
+    #[arg(last = true)]
+    pub(crate) words: Vec<OsString>,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct GuardArgs {
     #[arg(long)]
     pub(crate) socket: PathBuf,
+    #[arg(long)]
+    pub(crate) foreground: bool,
     #[arg(last = true)]
     pub(crate) command: Vec<OsString>,
 }

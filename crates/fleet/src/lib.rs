@@ -6,6 +6,7 @@
 //! stateless HTTP API in front of the store. `docs/fleet.md` is the manual for administrators.
 
 pub mod gateway;
+pub mod local_command;
 pub mod postgres_journal_store;
 pub mod session_spec;
 pub mod store;

@@ -13,13 +13,15 @@ use std::time::Duration;
 
 use clap::Parser;
 use windlass_fleet::gateway::{self, GatewayOptions};
-use windlass_fleet::worker::{self, WorkerOptions, guard};
+use windlass_fleet::local_command;
+use windlass_fleet::worker::guard::{self, GuardOptions};
+use windlass_fleet::worker::{self, WorkerOptions};
 use windlass_host::command_error::CommandError;
 use windlass_host::exit::Exit;
 use windlass_host::standard_streams::write_error_line;
 use windlass_host::user_directories;
 
-use args::{FleetArgs, FleetCommand, WorkerArgs};
+use args::{FleetArgs, FleetCommand, RunningArgs, ServeArgs, WorkerArgs};
 
 fn main() -> ExitCode {
     forbid_process_inspection();
@@ -57,14 +59,20 @@ fn forbid_process_inspection() {
 fn run(command: FleetCommand) -> Result<Exit, CommandError> {
     match command {
         // Runs before any thread starts: the guard must work even when the machine can start none.
-        FleetCommand::Guard(args) => guard::run(&args.socket, &args.command),
-        FleetCommand::Worker(args) => block_on(worker::run(to_worker_options(args)?)),
+        FleetCommand::Guard(args) => guard::run(&GuardOptions {
+            socket: args.socket,
+            command: args.command,
+            is_foreground: args.foreground,
+        }),
+        FleetCommand::Local(args) => {
+            block_on(local_command::run(&args.store.store, find_windlass(), args.words))
+        }
+        FleetCommand::Worker(WorkerArgs { store, lease, running }) => {
+            let options = to_worker_options(running, lease)?;
+            block_on(async { worker::run(&store.store, options).await })
+        }
         FleetCommand::Store(args) => block_on(store_command::run(args.command)),
-        FleetCommand::Serve(args) => block_on(gateway::serve(GatewayOptions {
-            store_url: args.store.store,
-            listen: args.listen,
-            connections: args.connections.clamp(1, 100_000),
-        })),
+        FleetCommand::Serve(args) => serve(args),
         FleetCommand::Submit(args) => block_on(client::submit(args)),
         FleetCommand::Batch(args) => block_on(client::batch::run(args)),
         FleetCommand::Ps(args) => block_on(client::ps(args)),
@@ -73,6 +81,18 @@ fn run(command: FleetCommand) -> Result<Exit, CommandError> {
         FleetCommand::Cancel(args) => block_on(client::cancel(args)),
         FleetCommand::Logs(args) => block_on(client::attach::logs(args)),
         FleetCommand::Patch(args) => block_on(client::patch(args)),
+    }
+}
+
+fn serve(args: ServeArgs) -> Result<Exit, CommandError> {
+    let connections = args.connections.clamp(1, 100_000);
+    let options = GatewayOptions { listen: args.listen, connections };
+    match args.store {
+        Some(url) => block_on(async { gateway::serve(&url, options).await }),
+        None => {
+            let worker = to_worker_options(args.running, EMBEDDED_LEASE)?;
+            block_on(gateway::serve_embedded(options, worker))
+        }
     }
 }
 
@@ -86,8 +106,8 @@ fn block_on(task: impl Future<Output = Result<Exit, CommandError>>) -> Result<Ex
     exit
 }
 
-fn to_worker_options(args: WorkerArgs) -> Result<WorkerOptions, CommandError> {
-    if !(1.0..=3600.0).contains(&args.lease) {
+fn to_worker_options(args: RunningArgs, lease: f64) -> Result<WorkerOptions, CommandError> {
+    if !(1.0..=3600.0).contains(&lease) {
         return Err(CommandError::usage("--lease must be between 1 and 3600 seconds"));
     }
     if !(1..=1000).contains(&args.capacity) {
@@ -102,9 +122,9 @@ fn to_worker_options(args: WorkerArgs) -> Result<WorkerOptions, CommandError> {
             .join("fleet"),
     };
     Ok(WorkerOptions {
-        store_url: args.store.store,
         capacity: args.capacity,
-        lease: Duration::from_secs_f64(args.lease),
+        memory_min: args.memory_min.unwrap_or(MEMORY_MIN_MIB) << 20,
+        lease: Duration::from_secs_f64(lease),
         directory,
         windlass: args.windlass.unwrap_or_else(find_windlass),
         is_unsandboxed: args.allow_unsandboxed,
@@ -120,4 +140,7 @@ pub(crate) fn find_windlass() -> PathBuf {
     beside.filter(|path| path.is_file()).unwrap_or_else(|| PathBuf::from("windlass"))
 }
 
+/// Nobody takes over, so it only has to outlast a pause of the host.
+const EMBEDDED_LEASE: f64 = 60.0;
+const MEMORY_MIN_MIB: u64 = 256;
 const SHUTDOWN_WAIT: Duration = Duration::from_secs(5);

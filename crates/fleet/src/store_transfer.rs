@@ -1,12 +1,16 @@
 //! Imports sessions into the store and exports them, in the file layout of one machine.
 
-use std::path::Path;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use windlass_host::random;
+use windlass_journal::session_catalogue::fork_journal;
 use windlass_journal::{ClaimHolder, JournalEntry, JournalReader, lock_journal};
+use windlass_vocabulary::SessionId;
 
 use crate::postgres_journal_store::LOCAL_TENANT;
-use crate::store::{AppendRequest, FleetStore, MAIN_FILE, TenantChange};
+use crate::store::{AppendRequest, FleetStore, JournalFile, MAIN_FILE, StoreError, TenantChange};
 
 /// Imports a journal and those of its agents. Returns the session's id.
 pub async fn import_session(store: &FleetStore, journal: &Path) -> Result<String, String> {
@@ -34,16 +38,16 @@ pub async fn import_session(store: &FleetStore, journal: &Path) -> Result<String
             files.push((format!("session.agents/{name}"), bytes));
         }
     }
-    write_files(store, &id, &files).await.map_err(|error| error.to_string())?;
+    store_files(store, &id, &files).await.map_err(|error| error.to_string())?;
     Ok(id)
 }
 
 /// Writes all files, or on failure none.
-async fn write_files(
+async fn store_files(
     store: &FleetStore,
     id: &str,
     files: &[(String, Vec<u8>)],
-) -> Result<(), crate::store::StoreError> {
+) -> Result<(), StoreError> {
     let worker = random::generate_uuid();
     let host = ClaimHolder::current_process().host;
     store.put_tenant(LOCAL_TENANT, &TenantChange::default()).await?;
@@ -94,14 +98,70 @@ pub async fn export_session(
     }
     let words = |error: std::io::Error| format!("{}: {error}", folder.display());
     std::fs::create_dir(folder).map_err(words)?;
-    for file in &files {
+    write_files(session, &files, folder)?;
+    Ok(files.len())
+}
+
+/// Writes a session's journals and long outputs to a folder that may have others. Returns the paths
+/// of the journals.
+pub(crate) async fn write_session(
+    store: &FleetStore,
+    session: &str,
+    folder: &Path,
+) -> Result<Vec<PathBuf>, String> {
+    let words = |error: std::io::Error| format!("{}: {error}", folder.display());
+    let files = store.read_journals(session).await.map_err(|error| error.to_string())?;
+    std::fs::create_dir_all(folder).map_err(words)?;
+    let paths = write_files(session, &files, folder)?;
+    let spills = store.read_spills(session).await.map_err(|error| error.to_string())?;
+    let spill_folder = folder.join(format!("{session}.spill"));
+    for (name, bytes) in spills {
+        std::fs::create_dir_all(&spill_folder).map_err(words)?;
+        std::fs::write(spill_folder.join(name), bytes).map_err(words)?;
+    }
+    Ok(paths)
+}
+
+fn write_files(
+    session: &str,
+    files: &[JournalFile],
+    folder: &Path,
+) -> Result<Vec<PathBuf>, String> {
+    let words = |error: std::io::Error| format!("{}: {error}", folder.display());
+    let mut paths = Vec::new();
+    for file in files {
         // `session.jsonl` becomes `ID.jsonl`, the name of a session's journal on one machine.
         let name = file.name.replacen("session", session, 1);
         let path = folder.join(name);
         std::fs::create_dir_all(path.parent().unwrap_or(folder)).map_err(words)?;
-        std::fs::write(path, &file.bytes).map_err(words)?;
+        std::fs::write(&path, &file.bytes).map_err(words)?;
+        paths.push(path);
     }
-    Ok(files.len())
+    Ok(paths)
+}
+
+/// The journal of a fork: the records of a session under a head of its own. Blocks.
+pub(crate) fn copy_journal(
+    source: &str,
+    files: &[JournalFile],
+    new: &str,
+) -> Result<Vec<u8>, String> {
+    let folder = std::env::temp_dir().join(format!("windlass-fork-{}", random::generate_name()));
+    let words = |error: std::io::Error| format!("{}: {error}", folder.display());
+    std::fs::DirBuilder::new().mode(0o700).create(&folder).map_err(words)?;
+    let copy = || {
+        write_files(source, files, &folder)?;
+        let copied = folder.join(format!("{new}.jsonl"));
+        let journal = folder.join(format!("{source}.jsonl"));
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let at = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
+        fork_journal(&journal, None, &copied, &SessionId::from(new), None, at)
+            .map_err(|error| error.to_string())?;
+        std::fs::read(&copied).map_err(words)
+    };
+    let bytes = copy();
+    let _ = std::fs::remove_dir_all(&folder);
+    bytes
 }
 
 fn read_session_id(journal: &Path) -> Result<String, String> {

@@ -5,6 +5,10 @@
 //! rule that reaches further, no host file mentioned in a prompt, and only repositories of public
 //! hosts or those that the administrator allowed.
 
+use std::path::{Component, Path};
+
+use serde_json::Value;
+
 use crate::session_spec::SessionSpec;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -41,6 +45,30 @@ impl TenantPolicy {
         }
     }
 
+    /// Whether an approver may allow this call. Without trust only what the sandbox or the working
+    /// directory confines: the tenant's rules allow no more either.
+    #[must_use]
+    pub fn may_allow(&self, tool: &str, input: &Value, workspace: &Path) -> bool {
+        if self.is_trusted {
+            return true;
+        }
+        let is_inside = |name: &str| {
+            let path = input.get(name).and_then(Value::as_str);
+            path.is_none_or(|path| resolves_inside(workspace, Path::new(path)))
+        };
+        match tool {
+            "Bash" => {
+                let flag = input.get("dangerouslyDisableSandbox").and_then(Value::as_bool);
+                flag != Some(true)
+            }
+            "Read" | "Edit" | "MultiEdit" | "Write" | "NotebookEdit" | "Glob" | "Grep" | "LS" => {
+                is_inside("file_path") && is_inside("notebook_path") && is_inside("path")
+            }
+            "Task" | "Agent" | "TodoWrite" | "ExitPlanMode" => true,
+            _ => false,
+        }
+    }
+
     /// Whether a message is passed on literally. Without trust it is: `@path` would attach files of
     /// the host, and a slash command of the repository could do the same.
     #[must_use]
@@ -49,6 +77,20 @@ impl TenantPolicy {
         let is_harmless = ["/cost", "/context", "/compact"].contains(&first);
         !self.is_trusted && (!is_harmless || message.contains('@'))
     }
+}
+
+/// Whether a path, with its links followed as far as it exists, lies in this directory.
+fn resolves_inside(directory: &Path, path: &Path) -> bool {
+    let Ok(directory) = directory.canonicalize() else { return false };
+    let path = directory.join(path);
+    if path.components().any(|part| part == Component::ParentDir) {
+        return false;
+    }
+    let found = path.ancestors().find_map(|parent| {
+        // A link that leads nowhere yet must not count as a name that is missing.
+        parent.symlink_metadata().is_ok().then(|| parent.canonicalize())
+    });
+    matches!(found, Some(Ok(real)) if real.starts_with(&directory))
 }
 
 /// Whether this is a single rule whose effect is confined by the sandbox or the working directory.
@@ -135,6 +177,36 @@ mod tests {
             "",
         ] {
             assert!(!is_confined_rule(rule), "{rule}");
+        }
+    }
+
+    #[test]
+    fn an_approver_allows_no_more_than_the_tenant_may() {
+        let folder = tempfile::tempdir().unwrap();
+        let workspace = folder.path().join("workspace");
+        std::fs::create_dir_all(workspace.join("src")).unwrap();
+        std::fs::write(folder.path().join("secret"), "").unwrap();
+        std::os::unix::fs::symlink(folder.path().join("secret"), workspace.join("link")).unwrap();
+        std::os::unix::fs::symlink("/none/at/all", workspace.join("loose")).unwrap();
+        let (stranger, friend) = (TenantPolicy::default(), trusted());
+        let file = |path: &Path| serde_json::json!({ "file_path": path });
+        let secret = folder.path().join("secret");
+        for (tool, input, may) in [
+            ("Write", file(&workspace.join("src/new/one.rs")), true),
+            ("Read", file(&workspace), true),
+            ("Read", file(&secret), false),
+            ("Read", file(&workspace.join("../secret")), false),
+            ("Read", file(&workspace.join("link")), false),
+            ("Write", file(&workspace.join("loose")), false),
+            ("Grep", serde_json::json!({ "pattern": "x" }), true),
+            ("Grep", serde_json::json!({ "pattern": "x", "path": "/etc" }), false),
+            ("Bash", serde_json::json!({ "command": "make" }), true),
+            ("Bash", serde_json::json!({ "dangerouslyDisableSandbox": true }), false),
+            ("WebFetch", serde_json::json!({ "url": "http://10.0.0.1/" }), false),
+            ("mcp__x__y", serde_json::json!({}), false),
+        ] {
+            assert_eq!(stranger.may_allow(tool, &input, &workspace), may, "{tool} {input}");
+            assert!(friend.may_allow(tool, &input, &workspace), "{tool} {input}");
         }
     }
 

@@ -19,6 +19,22 @@ pub fn state_directory(lookup: &impl EnvLookup) -> Option<PathBuf> {
     windlass_directory(lookup, "XDG_STATE_HOME", ".local/state")
 }
 
+/// Where sessions are: a folder of [`state_directory`], or the one that has those of a store.
+pub fn sessions_directory(lookup: &impl EnvLookup) -> Option<PathBuf> {
+    read_absolute_path(lookup, STORE_SESSIONS_VARIABLE)
+        .or_else(|| Some(state_directory(lookup)?.join("sessions")))
+}
+
+/// The socket of the process that also keeps the journals of a store's sessions.
+pub fn store_relay_socket(lookup: &impl EnvLookup) -> Option<PathBuf> {
+    read_absolute_path(lookup, STORE_RELAY_VARIABLE)
+}
+
+/// Set by `windlass --store URL` for the command it runs: the folder with sessions of the store.
+pub const STORE_SESSIONS_VARIABLE: &str = "WINDLASS_STORE_SESSIONS";
+/// The same for the socket.
+pub const STORE_RELAY_VARIABLE: &str = "WINDLASS_STORE_RELAY";
+
 /// `$XDG_CACHE_HOME/windlass`, or the same below `~/.cache`.
 pub fn cache_directory(lookup: &impl EnvLookup) -> Option<PathBuf> {
     windlass_directory(lookup, "XDG_CACHE_HOME", ".cache")

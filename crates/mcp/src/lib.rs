@@ -8,6 +8,7 @@
 
 pub mod conformance;
 pub mod connection;
+mod connection_change;
 pub mod elicitation_form;
 mod elicitation_prompter;
 mod failure;
@@ -27,6 +28,7 @@ pub use connection::{
     ElicitationFuture, ElicitationReply, ElicitationRequest, McpCallOptions, McpChannel,
     McpConnection, McpHost, ProtocolEra,
 };
+pub use connection_change::{McpConnectionChange, McpConnectionListener, McpConnectionState};
 pub use elicitation_prompter::{
     ElicitationInterceptor, ElicitationPrompter, InterceptFuture, PrompterSlot,
 };

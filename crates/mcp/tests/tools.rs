@@ -285,6 +285,44 @@ async fn one_that_is_switched_off_is_gone_until_switched_on() {
 }
 
 #[tokio::test]
+async fn a_cut_of_offered_tools_keeps_or_leaves_a_server_whole() {
+    let fixture = ServerFixture::new();
+    let memory = ServerListCache::new(fixture.folder().join("cache"));
+    let mut orders: Vec<McpServerConfig> = [("a", "wide"), ("b", "wide"), ("c", "good")]
+        .map(|(name, mode)| order(&fixture, name, mode))
+        .to_vec();
+    let mut always = order(&fixture, "always", "wide");
+    always.is_always_loaded = true;
+    orders.push(always);
+    let mut first = common(&fixture);
+    first.list_cache = Some(memory.clone());
+    let tools = ToolFixture::new(fixture, orders.clone(), first);
+    tools.servers.wait_until_settled(LONG).await;
+    // The next session knows their tools, and there is room for some of them only.
+    let mut second = common(&tools._fixture);
+    second.list_cache = Some(memory);
+    let servers = McpServers::start(orders, second, None);
+    let mut registry = ToolRegistry::with_builtin_tools();
+    servers.attach(&mut registry);
+    let specs = registry.specs();
+    let offered = servers.server_reports().into_iter().map(|server| {
+        let is_offered = |tool: &String| specs.iter().any(|spec| spec.name.as_str() == *tool);
+        let count = server.tools.iter().filter(|tool| is_offered(tool)).count();
+        (server.name, count, server.tools.len())
+    });
+    let offered: Vec<(String, usize, usize)> = offered.collect();
+    let is_kept = |name: &str| {
+        let (_, count, all) = offered.iter().find(|(server, ..)| server == name).unwrap();
+        assert!(*count == 0 || count == all, "{name} is offered in part: {offered:?}");
+        *count > 0
+    };
+    assert!(is_kept("a"), "there is room for it: {offered:?}");
+    assert!(!is_kept("b"), "there is none left for it: {offered:?}");
+    assert!(is_kept("c"), "a smaller one still fits: {offered:?}");
+    assert!(is_kept("always"), "it is offered whatever there is room for: {offered:?}");
+}
+
+#[tokio::test]
 async fn five_hundred_tools_cost_little_and_are_remembered() {
     let fixture = ServerFixture::new();
     let memory = ServerListCache::new(fixture.folder().join("cache"));

@@ -46,6 +46,10 @@ impl Plugin {
         Ok(Self { name, root, manifest, skips_mcp_servers: false })
     }
 
+    pub fn version(&self) -> Option<&str> {
+        self.manifest.get("version").and_then(Value::as_str)
+    }
+
     pub fn without_mcp_servers(mut self) -> Self {
         self.skips_mcp_servers = true;
         self

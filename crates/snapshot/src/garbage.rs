@@ -37,7 +37,8 @@ pub(super) struct GarbageBounds {
 
 /// The change logs of all registered sessions, including those in the trash.
 pub(super) fn list_change_logs(store: &Path) -> Vec<PathBuf> {
-    read_registered(store).iter().filter_map(|path| find_folder(path)).collect()
+    let registered = read_registered(store);
+    registered.iter().filter_map(|path| find_folder(path).ok().flatten()).collect()
 }
 
 /// Whether another session is currently open in the same directory.
@@ -48,7 +49,7 @@ pub(super) fn has_other_writer(store: &Path, own: &Path) -> bool {
 }
 
 /// Removes what no session needs, if a session is gone or too old, or the store is near its limit.
-/// Returns the bytes freed.
+/// Returns the bytes freed. While a session cannot be read, only the limit makes it remove anything.
 pub(super) fn collect_garbage(
     workspace: &mut Workspace,
     store: &Path,
@@ -57,10 +58,16 @@ pub(super) fn collect_garbage(
 ) -> Result<u64, WorkspaceError> {
     let GarbageBounds { bytes_max, age_max } = bounds;
     let registered = read_registered(store);
-    let mut kept: Vec<RegisteredSession> =
-        registered.iter().filter_map(|path| RegisteredSession::read(path)).collect();
-    kept.retain(|session| !session.is_older_than(age_max) || !session.is_over(own));
     let is_crowded = workspace.usage().bytes > bytes_max / 4 * 3;
+    let mut kept = Vec::new();
+    for path in &registered {
+        match RegisteredSession::read(path) {
+            Ok(session) => kept.extend(session),
+            Err(_) if is_crowded => {}
+            Err(_) => return Ok(0),
+        }
+    }
+    kept.retain(|session| !session.is_older_than(age_max) || !session.is_over(own));
     if kept.len() == registered.len() && !is_crowded {
         return Ok(0);
     }
@@ -114,14 +121,14 @@ struct RegisteredSession {
 
 impl RegisteredSession {
     /// `None` if it was deleted, from the trash too.
-    fn read(change_log: &Path) -> Option<Self> {
-        let folder = find_folder(change_log)?;
-        let written = folder.join("log").metadata().ok()?.modified().ok()?;
+    fn read(change_log: &Path) -> io::Result<Option<Self>> {
+        let Some(folder) = find_folder(change_log)? else { return Ok(None) };
+        let written = folder.join("log").metadata()?.modified()?;
         let opened = SnapshotStore::open(&folder, Durability::Written, SnapshotLimits::default());
-        let spans = opened.ok()?.spans();
+        let spans = opened.map_err(io::Error::other)?.spans();
         let names = spans.iter().flat_map(|span| std::iter::once(&span.from).chain(&span.to));
         let snapshots = names.filter_map(|name| name.parse().ok()).collect();
-        Some(Self { change_log: change_log.to_owned(), written, snapshots })
+        Ok(Some(Self { change_log: change_log.to_owned(), written, snapshots }))
     }
 
     fn is_older_than(&self, age_max: Option<Duration>) -> bool {
@@ -136,15 +143,26 @@ impl RegisteredSession {
 }
 
 /// The folder of the change log: in its place, or in the trash, from which a session may be
-/// restored.
-fn find_folder(change_log: &Path) -> Option<PathBuf> {
+/// restored. An error says that it cannot be known.
+fn find_folder(change_log: &Path) -> io::Result<Option<PathBuf>> {
     let in_trash = || {
         let sessions = change_log.parent()?.parent()?;
         let trash = SessionTrash::for_sessions(sessions).root().join(change_log.file_stem()?);
         Some(trash.join(change_log.file_name()?))
     };
-    let is_there = |folder: &PathBuf| folder.join("log").is_file();
-    Some(change_log.to_owned()).filter(is_there).or_else(in_trash).filter(is_there)
+    for folder in [Some(change_log.to_owned()), in_trash()].into_iter().flatten() {
+        match folder.join("log").metadata() {
+            Ok(found) if found.is_file() => return Ok(Some(folder)),
+            Ok(_) => {}
+            Err(error) if is_absent(&error) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(None)
+}
+
+fn is_absent(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
 /// Removes stores that are not in use and whose sessions were all deleted. Returns their number.
@@ -156,7 +174,7 @@ pub fn remove_unused_stores(stores: &Path) -> usize {
         match registered.is_empty() {
             // Either new, or left by a process killed before it registered.
             true => is_older_than_a_day(store),
-            false => registered.iter().all(|path| find_folder(path).is_none()),
+            false => registered.iter().all(|path| matches!(find_folder(path), Ok(None))),
         }
     };
     let unused = entries.flatten().map(|entry| entry.path()).filter(is_unused);

@@ -10,6 +10,7 @@ mod shared_workspace;
 mod snapshot_copy;
 mod snapshot_pack;
 pub mod span_changes;
+mod uncovered_report;
 
 pub use garbage::remove_unused_stores;
 pub use render_diff::{
@@ -32,6 +33,9 @@ pub struct SnapshotConfig {
     pub home: Option<PathBuf>,
     /// Size limit of the store in bytes. [default: 2 GiB]
     pub store_bytes_max: Option<u64>,
+    /// Folders of which no snapshots are taken, even if they lie in the directory: sessions are
+    /// written there meanwhile.
+    pub excluded_folders: Vec<PathBuf>,
     /// How long snapshots of an ended session are kept. [default: as long as the session]
     pub age_max: Option<Duration>,
     /// The directory is an overlay, for a trial, of the one the store belongs to.

@@ -8,11 +8,13 @@ use std::sync::{Mutex, PoisonError};
 
 use windlass_tool::Secrets;
 use windlass_workspace::{
-    ContentFilter, RelativePath, Workspace, WorkspaceError, WorkspaceLimits, WorkspaceOptions,
+    CancelFlag, ContentFilter, LookDepth, RelativePath, SnapshotId, UncoveredPath, Workspace,
+    WorkspaceError, WorkspaceLimits, WorkspaceOptions,
 };
 
 use crate::SnapshotConfig;
 use crate::garbage::{GarbageBounds, collect_garbage, has_other_writer, register_session};
+use crate::uncovered_report::{describe_uncovered, list_untold};
 
 /// Shared by the thread that takes snapshots and by a rewind.
 #[derive(Debug)]
@@ -22,6 +24,8 @@ pub struct SharedWorkspace {
     /// Files that contain one of these secrets are not stored.
     secrets: Secrets,
     slot: Mutex<WorkspaceSlot>,
+    /// What the last look did not cover.
+    uncovered: Mutex<Vec<UncoveredPath>>,
     /// Additional directories of the same session.
     added: Vec<Self>,
 }
@@ -43,6 +47,7 @@ impl SharedWorkspace {
             config,
             secrets: Secrets::default(),
             slot: Mutex::new(WorkspaceSlot::Unopened),
+            uncovered: Mutex::default(),
             added: Vec::new(),
         }
     }
@@ -137,11 +142,35 @@ impl SharedWorkspace {
         }
     }
 
+    /// Takes a snapshot. Blocks. `None` if this was refused before.
+    #[doc(hidden)]
+    pub fn look(&self, cancel: &CancelFlag) -> Result<Option<SnapshotId>, WorkspaceError> {
+        let report = self.run(|workspace| workspace.look(LookDepth::Quick, cancel))?;
+        Ok(report.map(|report| {
+            *self.uncovered.lock().unwrap_or_else(PoisonError::into_inner) = report.uncovered;
+            report.id
+        }))
+    }
+
+    /// What the last look at these directories did not cover and no session was told, as a message
+    /// for the user. Blocks.
+    #[doc(hidden)]
+    pub fn describe_untold(&self) -> Option<String> {
+        let mut untold = Vec::new();
+        for member in self.members() {
+            let mut uncovered = member.uncovered.lock().unwrap_or_else(PoisonError::into_inner);
+            let paths = list_untold(&member.config.store, std::mem::take(&mut *uncovered));
+            untold.extend(paths.into_iter().map(|path| (self.name_file(member, &path.path), path)));
+        }
+        describe_uncovered(&untold)
+    }
+
     fn open(&self) -> Result<Workspace, WorkspaceError> {
         let home = self.config.home.clone();
         let mut options = WorkspaceOptions { home, ..WorkspaceOptions::default() };
         options.limits.store_bytes = self.store_bytes_max();
         options.is_overlay = self.config.is_overlay;
+        options.excluded_folders = self.config.excluded_folders.clone();
         options.refers_to_packs = windlass_workspace::do_file_modes_apply();
         let secrets = self.secrets.clone();
         options.content_filter = ContentFilter::new(move |bytes| secrets.are_in(bytes));

@@ -13,6 +13,8 @@ pub struct ContentSwitches {
     pub tool_details: bool,
     /// Inputs and outputs of tools.
     pub tool_content: bool,
+    /// Whole requests and answers.
+    pub raw_bodies: bool,
     /// Limit of one text in UTF-16 units, including the truncation mark.
     pub length_max: usize,
 }
@@ -25,9 +27,10 @@ impl ContentSwitches {
             true => is_on(RESPONSES),
             false => prompts,
         };
-        if environment::is_set(lookup, RAW_BODIES) {
+        let bodies = environment::read_variable(lookup, RAW_BODIES).ok().flatten();
+        if bodies.is_some_and(|wanted| wanted.starts_with("file:")) {
             warnings.push(format!(
-                "{RAW_BODIES} has no effect: bodies of requests are not sent; see `windlass record`"
+                "{RAW_BODIES} writes no files: give 1 to send bodies, or use `windlass record`"
             ));
         }
         Self {
@@ -35,6 +38,7 @@ impl ContentSwitches {
             responses,
             tool_details: is_on("OTEL_LOG_TOOL_DETAILS"),
             tool_content: is_on("OTEL_LOG_TOOL_CONTENT"),
+            raw_bodies: is_on(RAW_BODIES),
             length_max: read_length(lookup),
         }
     }

@@ -19,6 +19,8 @@ mod standard_attributes;
 pub mod trace_parent;
 mod tracker;
 pub mod wire;
+mod wiring_report;
 
 pub use config::{ProcessFacts, TelemetryConfig, read_config};
 pub use observer::TelemetryObserver;
+pub use wiring_report::{ExpandedCommand, LoadedPlugin, RegisteredHook, WiringReport};

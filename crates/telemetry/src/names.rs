@@ -44,19 +44,28 @@ names! { EVENTS:
     API_ERROR = "claude_code.api_error";
     API_RETRIES_EXHAUSTED = "claude_code.api_retries_exhausted";
     API_REFUSAL = "claude_code.api_refusal";
+    API_REQUEST_BODY = "claude_code.api_request_body";
+    API_RESPONSE_BODY = "claude_code.api_response_body";
     TOOL_DECISION = "claude_code.tool_decision";
     TOOL_RESULT = "claude_code.tool_result";
     PERMISSION_MODE_CHANGED = "claude_code.permission_mode_changed";
+    MCP_SERVER_CONNECTION = "claude_code.mcp_server_connection";
+    PLUGIN_LOADED = "claude_code.plugin_loaded";
+    HOOK_REGISTERED = "claude_code.hook_registered";
     HOOK_EXECUTION_START = "claude_code.hook_execution_start";
     HOOK_EXECUTION_COMPLETE = "claude_code.hook_execution_complete";
     COMPACTION = "claude_code.compaction";
     SUBAGENT_COMPLETED = "claude_code.subagent_completed";
     SKILL_ACTIVATED = "claude_code.skill_activated";
+    AT_MENTION = "claude_code.at_mention";
+    INTERNAL_ERROR = "claude_code.internal_error";
+    RETENTION_SWEEP = "claude_code.retention_sweep";
 }
 
 names! { SPANS:
     INTERACTION_SPAN = "claude_code.interaction";
     LLM_REQUEST_SPAN = "claude_code.llm_request";
+    HOOK_SPAN = "claude_code.hook";
     TOOL_SPAN = "claude_code.tool";
     BLOCKED_ON_USER_SPAN = "claude_code.tool.blocked_on_user";
     EXECUTION_SPAN = "claude_code.tool.execution";

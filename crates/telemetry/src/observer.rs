@@ -19,6 +19,7 @@ use crate::queue::{RecordSender, record_queue};
 use crate::record::TelemetryRecord;
 use crate::trace_parent::format_traceparent;
 use crate::tracker::SessionTracker;
+use crate::wiring_report::WiringReport;
 
 /// The telemetry of one process, when it is on.
 pub struct TelemetryObserver {
@@ -51,14 +52,15 @@ impl TelemetryObserver {
         Ok(Self { config, tracker, metrics, records, flushes })
     }
 
-    fn tracker(&self) -> MutexGuard<'_, SessionTracker> {
-        self.tracker.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Takes what the wiring of the session knows.
+    pub fn report(&self, report: WiringReport) {
+        let reported = self.tracker().report(report, unix_nanos());
+        if let Some((session, records)) = reported {
+            self.push(&session, records);
+        }
     }
-}
 
-impl SessionObserver for TelemetryObserver {
-    fn observe(&self, session: &ObservedSession, observation: Observation<'_>) {
-        let records = self.tracker().track(session, observation, unix_nanos());
+    fn push(&self, session: &ObservedSession, records: Vec<TelemetryRecord>) {
         for mut record in records {
             record.redact(&session.secrets);
             match record {
@@ -70,6 +72,17 @@ impl SessionObserver for TelemetryObserver {
                 }
             }
         }
+    }
+
+    fn tracker(&self) -> MutexGuard<'_, SessionTracker> {
+        self.tracker.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl SessionObserver for TelemetryObserver {
+    fn observe(&self, session: &ObservedSession, observation: Observation<'_>) {
+        let records = self.tracker().track(session, observation, unix_nanos());
+        self.push(session, records);
         let is_over = matches!(observation, Observation::Notice(Notice::RunEnded(_)));
         if is_over && self.config.process.is_single_run && session.started_by.is_none() {
             // Flushing overlaps with the session's last writes. A full queue means that a flush is

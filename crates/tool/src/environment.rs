@@ -107,6 +107,9 @@ const NEVER_PASSED: &[&str] = &[
     "OPENAI_API_KEY",
     "GEMINI_API_KEY",
     "GOOGLE_API_KEY",
+    // A session that a command starts is not one of the store's.
+    "WINDLASS_STORE_SESSIONS",
+    "WINDLASS_STORE_RELAY",
     // Makes a non-interactive shell run a file before the command.
     "BASH_ENV",
     "ENV",

@@ -19,12 +19,20 @@ pub(crate) struct HeadAndTail {
     tail: VecDeque<u8>,
     end_bytes_max: usize,
     total: u64,
+    /// Bytes that were shown while the process runs, or passed over.
+    shown: u64,
 }
 
 impl HeadAndTail {
     /// Keeps at most `inline_max` bytes of either end.
     pub(crate) fn new(inline_max: usize) -> Self {
-        Self { head: Vec::new(), tail: VecDeque::new(), end_bytes_max: inline_max, total: 0 }
+        Self {
+            head: Vec::new(),
+            tail: VecDeque::new(),
+            end_bytes_max: inline_max,
+            total: 0,
+            shown: 0,
+        }
     }
 
     pub(crate) fn push(&mut self, bytes: &[u8]) {
@@ -46,15 +54,28 @@ impl HeadAndTail {
         self.total
     }
 
-    /// The last line that is not blank, for display.
-    pub(crate) fn last_line(&self) -> Option<String> {
-        let bytes: Vec<u8> = if self.tail.is_empty() {
-            self.head.iter().rev().take(400).rev().copied().collect()
-        } else {
-            self.tail.iter().rev().take(400).rev().copied().collect()
+    /// What came since the last call, for display: whole lines, the newest if there are many. Without
+    /// a whole line it is what there is of one. Of a line that was written over, the last state.
+    pub(crate) fn take_new_lines(&mut self) -> Option<String> {
+        let new = usize::try_from(self.total - self.shown).unwrap_or(usize::MAX);
+        let kept = self.head.iter().chain(&self.tail).rev();
+        let mut bytes: Vec<u8> = kept.take(new.min(SHOWN_BYTES_MAX)).copied().collect();
+        bytes.reverse();
+        let whole = memchr::memrchr(b'\n', &bytes).map_or(0, |at| at + 1);
+        let (lines, rest) = bytes.split_at(whole);
+        self.shown = self.total - rest.len() as u64;
+        // The first line was cut if some was passed over.
+        let start = match new > bytes.len() {
+            true => memchr::memchr(b'\n', lines).map_or(0, |at| at + 1),
+            false => 0,
         };
-        let text = decode_lossy(&bytes);
-        text.lines().rev().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned)
+        let text = decode_lossy(lines.get(start..).unwrap_or(lines));
+        if !text.trim().is_empty() {
+            let lines: Vec<&str> = text.trim_end().lines().map(last_state_of_line).collect();
+            return Some(lines.join("\n"));
+        }
+        let text = decode_lossy(trim_partial_char_at_start(rest));
+        Some(last_state_of_line(text.trim())).filter(|line| !line.is_empty()).map(str::to_owned)
     }
 
     /// The stream as text of at most `bytes_max` bytes; the middle says what is left out.
@@ -73,6 +94,15 @@ impl HeadAndTail {
         format!("{}\n[{left_out} bytes left out here]\n{}", decode_lossy(first), decode_lossy(last))
     }
 }
+
+/// What stands there after its carriage returns.
+fn last_state_of_line(line: &str) -> &str {
+    let line = line.trim_end_matches('\r');
+    line.rsplit_once('\r').map_or(line, |(_, last)| last)
+}
+
+/// Bytes of output that are shown at once while a process runs.
+const SHOWN_BYTES_MAX: usize = 4_000;
 
 /// Text for a model: invalid UTF-8 and NUL become the replacement character.
 pub(crate) fn decode_lossy(bytes: &[u8]) -> String {
@@ -246,4 +276,32 @@ async fn create_file(path: &Path) -> std::io::Result<File> {
     }
     let mut options = tokio::fs::OpenOptions::new();
     options.write(true).create_new(true).mode(0o600).open(path).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_shown_of_a_running_process_is_whole_lines_each_once() {
+        let mut output = HeadAndTail::new(10_000);
+        let mut push = |text: &str| {
+            output.push(text.as_bytes());
+            output.take_new_lines()
+        };
+        assert_eq!(push("one\n\n  two\nthr").as_deref(), Some("one\n\n  two"));
+        assert_eq!(push("ee").as_deref(), Some("three"), "there is no whole line yet");
+        assert_eq!(push("!\nfour\n").as_deref(), Some("three!\nfour"));
+        assert_eq!(push(""), None);
+        assert_eq!(push("10%\r20%\r").as_deref(), Some("20%"));
+        assert_eq!(push("\n\n").as_deref(), Some("20%"));
+        let many: String = (0..2_000).map(|number| format!("line {number}\n")).collect();
+        let shown = push(&many).unwrap_or_default();
+        assert!(shown.starts_with("line ") && shown.ends_with("\nline 1999"), "{shown}");
+        assert!(shown.len() <= SHOWN_BYTES_MAX, "{} bytes", shown.len());
+        let long = "ä".repeat(50_000);
+        let shown = push(&long).unwrap_or_default();
+        assert!(!shown.contains('\u{fffd}') && shown.ends_with('ä'), "{shown}");
+        assert_eq!(push("\nlast\n").as_deref().map(|it| it.ends_with("last")), Some(true));
+    }
 }

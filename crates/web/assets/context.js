@@ -197,7 +197,7 @@ function numbers(data) {
       money(totals.cost_micro_usd + nested),
       besides.length ? h("span.faint.below", besides.join(", ")) : "",
     ),
-    fact("Requests", count(totals.requests)),
+    fact("Paid requests", count(totals.requests)),
     fact("Input", short(all), h("span.faint", " tokens")),
     fact("From the cache", percent(totals.cache_read_tokens, all)),
     fact("Output", short(totals.output_tokens), h("span.faint", " tokens")),

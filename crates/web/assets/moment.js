@@ -218,13 +218,20 @@ export function momentView(session, params) {
         h("span.faint", `${bytes(request.bytes)} on one line; keys are never part of it`),
       ),
       request.headers.map(([name, value]) => h("p.faint", h("code", `${name}: ${value}`))),
-      request.configured && request.configured !== request.wire
-        ? h("p.faint", `${request.model} is configured for ${words(request.configured)}.`)
-        : null,
-      request.configured ? null : h("p.faint", `${request.model} is not configured here: this is a guess.`),
+      h("p.faint", wireOrigin(request)),
       request.notes.map((note) => h("p.warn", note)),
       request.refusal ? h("p.warn", `It would not be sent: ${request.refusal}`) : null,
     ];
+  }
+
+  /// The journal keeps the request, not the bytes that were sent.
+  function wireOrigin({ model, wire, recorded, configured }) {
+    const made = "Made again from the journal, with the server settings of today.";
+    if (recorded && recorded !== wire) return `${made} ${model} answered over ${words(recorded)} in this session.`;
+    const now = configured ? `configured for ${words(configured)} now` : "not configured here now";
+    if (recorded) return `${made} ${model} answered over this wire in this session${configured === wire ? "" : `; it is ${now}`}.`;
+    if (configured === wire) return `${made} ${model} is configured for this wire now.`;
+    return `${made} ${model} is ${now}${configured ? "" : ": the wire is a guess"}.`;
   }
 
   async function loadRequests() {
@@ -250,9 +257,13 @@ export function momentView(session, params) {
               "p.faint",
               `${bytes(diff.shared_bytes)} in common, of ${bytes(diff.a_bytes)} and ${bytes(diff.b_bytes)}`,
             ),
-            diff.cut && !diff.hunks.length
+            diff.insertions === null
               ? h("p.empty", "Too long to compare line by line.")
-              : hunks(diff.hunks, "the request", "json"),
+              : [
+                  h("p.faint", `${plural(diff.deletions, "line")} removed, ${count(diff.insertions)} added`),
+                  hunks(diff.hunks, "the request", "json"),
+                  diff.cut ? h("p.empty", "More lines differ than are shown.") : null,
+                ],
           );
         } catch (error) {
           replace(out, failure(error));

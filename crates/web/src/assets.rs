@@ -6,11 +6,11 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use flate2::read::GzDecoder;
+use windlass_http_request::HttpRequest;
 
 use crate::bundle_scripts::bundle_scripts;
 use crate::content_hash::sha256_base64;
 use crate::server::http_response::HttpResponse;
-use crate::server::request_reader::BrowserRequest;
 
 struct EmbeddedAsset {
     path: &'static str,
@@ -47,10 +47,7 @@ static EMBEDDED_ASSETS: [EmbeddedAsset; 4] = [
 ];
 
 /// The response for an asset; `None` if the path is not that of an asset.
-pub(crate) fn answer_asset(
-    request: &BrowserRequest,
-    folder: Option<&Path>,
-) -> Option<HttpResponse> {
+pub(crate) fn answer_asset(request: &HttpRequest, folder: Option<&Path>) -> Option<HttpResponse> {
     let asset = EMBEDDED_ASSETS.iter().find(|asset| asset.path == request.path())?;
     if let Some(folder) = folder {
         return Some(match read_from_folder(folder, asset.name) {
@@ -61,11 +58,11 @@ pub(crate) fn answer_asset(
     let etag = format!("\"{}\"", sha256_base64(asset.compressed));
     // Revalidated on each request: another version of the program may listen on the same port
     // later.
-    if request.header("if-none-match") == Some(etag.as_str()) {
+    if request.single_header("if-none-match") == Some(etag.as_str()) {
         let answer = HttpResponse::new(304, asset.content_type, Vec::new());
         return Some(answer.with_header("etag", etag).with_header("cache-control", "no-cache"));
     }
-    let answer = if request.accepts_gzip() {
+    let answer = if request.header_contains("accept-encoding", "gzip") {
         HttpResponse::new(200, asset.content_type, asset.compressed.to_vec())
             .with_header("content-encoding", "gzip")
     } else {

@@ -6,13 +6,13 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use serde_json::Value;
+use windlass_http_request::HttpRequest;
 
 use crate::act::ActRequest;
 use crate::assets::answer_asset;
 use crate::server::RequestRouter;
 use crate::server::http_response::{HttpReply, HttpResponse};
 use crate::server::query::QueryParameters;
-use crate::server::request_reader::BrowserRequest;
 use crate::viewer::{FoundSession, ViewFailure, Viewer};
 
 pub(crate) struct ViewRouter {
@@ -22,13 +22,13 @@ pub(crate) struct ViewRouter {
 impl RequestRouter for ViewRouter {
     fn route(
         self: Arc<Self>,
-        request: BrowserRequest,
+        request: HttpRequest,
     ) -> Pin<Box<dyn Future<Output = HttpReply> + Send>> {
         Box::pin(async move { route_request(&self.viewer, request).await })
     }
 }
 
-async fn route_request(viewer: &Arc<Viewer>, request: BrowserRequest) -> HttpReply {
+async fn route_request(viewer: &Arc<Viewer>, request: HttpRequest) -> HttpReply {
     let is_read = matches!(request.method.as_str(), "GET" | "HEAD");
     let query = QueryParameters::parse(request.query());
     let path: Vec<&str> = request.path().split('/').skip(1).collect();
@@ -67,13 +67,13 @@ async fn perform_act(
     viewer: &Arc<Viewer>,
     id: &str,
     act: &str,
-    request: &BrowserRequest,
+    request: &HttpRequest,
 ) -> Result<Value, ViewFailure> {
     if !viewer.can_act {
         let words = "started without --act, which only looks";
         return Err(ViewFailure::new(403, "read_only", words));
     }
-    let content_type = request.header("content-type").unwrap_or_default();
+    let content_type = request.single_header("content-type").unwrap_or_default();
     if !content_type.starts_with("application/json") {
         return Err(ViewFailure::bad_request("content-type must be application/json"));
     }

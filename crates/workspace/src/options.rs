@@ -12,6 +12,8 @@ pub struct WorkspaceOptions {
     pub home: Option<PathBuf>,
     /// Lines as in a `.gitignore` at the root; every rule file overrides them.
     pub ignore_patterns: Vec<String>,
+    /// Folders that are not part of snapshots if they lie below the root, with everything in them.
+    pub excluded_folders: Vec<PathBuf>,
     /// The root is an overlay of the folder the store belongs to. The look cache of that folder is
     /// used, but not updated from this workspace.
     pub is_overlay: bool,

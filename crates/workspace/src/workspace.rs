@@ -108,6 +108,7 @@ impl Workspace {
         let settings = WalkSettings {
             limits: &self.options.limits,
             ignore_patterns: &self.options.ignore_patterns,
+            excluded_folders: &self.options.excluded_folders,
             content_filter: &self.options.content_filter,
             refers_to_packs: self.options.refers_to_packs,
             may_trust_cache: depth == LookDepth::Quick && !self.has_poor_times,
@@ -456,17 +457,56 @@ impl Drop for Workspace {
     }
 }
 
-/// Network file systems use another machine's clock; FAT has a resolution of two seconds.
+/// Network and shared file systems use another machine's clock; FAT has a resolution of two seconds.
+#[cfg(target_os = "linux")]
+const POOR_TIMES: [i64; 17] = [
+    0x6969,      // nfs
+    0x517b,      // smb
+    0xfe53_4d42, // smb2
+    0xff53_4d42, // cifs
+    0x4d44,      // fat
+    0x2011_bab0, // exfat
+    0x0102_1997, // 9p, also drives of Windows in WSL 2
+    0x6573_5546, // fuse, virtiofs
+    0x00c3_6400, // ceph
+    0x5346_414f, // afs
+    0x0bd0_0bd0, // lustre
+    0x1983_0326, // beegfs
+    0x4750_4653, // gpfs
+    0x2003_0528, // orangefs
+    0x786f_4256, // vboxsf
+    0x7c7c_6673, // prl_fs
+    0x5346_4846, // WSL 1
+];
+
 #[cfg(target_os = "linux")]
 fn has_poor_times(root: &RootFolder) -> bool {
-    /// nfs, smb, smb2, cifs, fat, exfat, 9p, fuse.
-    const POOR: [u64; 8] =
-        [0x6969, 0x517b, 0xfe53_4d42, 0xff53_4d42, 0x4d44, 0x2011_bab0, 0x0102_1997, 0x6573_5546];
-    rustix::fs::fstatfs(&root.handle)
-        .is_ok_and(|system| POOR.contains(&(system.f_type.cast_unsigned() & 0xffff_ffff)))
+    rustix::fs::fstatfs(&root.handle).is_ok_and(|system| is_poor(system.f_type))
+}
+
+/// The type has 32 bits and may come with its sign.
+#[cfg(target_os = "linux")]
+fn is_poor(kind: i64) -> bool {
+    POOR_TIMES.contains(&(kind & 0xffff_ffff))
 }
 
 #[cfg(not(target_os = "linux"))]
 fn has_poor_times(_root: &RootFolder) -> bool {
     false
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::is_poor;
+
+    #[test]
+    fn w25_times_of_network_file_systems_and_of_fat_are_not_trusted() {
+        for poor in [0x6969, 0x4d44, 0x00c3_6400, 0x6573_5546, i64::from(0xfe53_4d42_u32 as i32)] {
+            assert!(is_poor(poor), "{poor:x}");
+        }
+        // ext4, xfs, btrfs, tmpfs, overlay.
+        for good in [0xef53, 0x5846_5342, 0x9123_683e, 0x0102_1994, 0x794c_7630] {
+            assert!(!is_poor(good), "{good:x}");
+        }
+    }
 }

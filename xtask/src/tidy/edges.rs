@@ -19,6 +19,8 @@ pub const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("pdf", &[]),
     ("text_diff", &[]),
     ("config_text", &[]),
+    ("redaction", &[]),
+    ("http_request", &[]),
     ("sandbox", &["permission"]),
     ("settings", &["vocabulary", "permission", "config_text"]),
     ("workspace", &["vocabulary"]),
@@ -26,7 +28,7 @@ pub const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("hook", &["vocabulary", "tool"]),
     ("mcp", &["vocabulary", "permission", "tool"]),
     ("journal", &["vocabulary", "permission", "engine"]),
-    ("rehearsal", &["vocabulary", "config_text"]),
+    ("rehearsal", &["vocabulary", "config_text", "redaction", "http_request"]),
     ("snapshot", &["vocabulary", "tool", "journal", "workspace", "text_diff"]),
     (
         "driver",
@@ -48,7 +50,7 @@ pub const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("host", &["vocabulary", "permission"]),
     ("provider", &["vocabulary", "config_text", "driver", "host"]),
     ("project", &["vocabulary", "permission", "settings", "driver", "host", "provider"]),
-    ("telemetry", &["vocabulary", "tool", "driver", "host"]),
+    ("telemetry", &["vocabulary", "tool", "driver", "host", "http_request"]),
     (
         "assembly",
         &[
@@ -87,7 +89,8 @@ pub const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
             "text_diff",
             "journal",
             "driver",
-            "rehearsal",
+            "redaction",
+            "http_request",
             "host",
             "assembly",
         ],

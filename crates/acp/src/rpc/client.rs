@@ -11,7 +11,7 @@ use windlass_host::line_streams::StdoutLines;
 
 use super::RpcError;
 
-/// RpcClientState by the server and all its sessions.
+/// Used by the server and all its sessions.
 #[derive(Clone, Debug)]
 pub(crate) struct ClientConnection {
     shared: Arc<RpcClientState>,

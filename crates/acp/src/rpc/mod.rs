@@ -63,7 +63,11 @@ impl RpcError {
     }
 
     pub(crate) fn session_not_found(id: &str) -> Self {
-        Self { code: -32_002, message: format!("there is no session `{id}`") }
+        Self::not_found(format!("there is no session `{id}`"))
+    }
+
+    pub(crate) fn not_found(message: impl Into<String>) -> Self {
+        Self { code: -32_002, message: message.into() }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Text files through the editor, where it offers that: what a call reads is what the editor shows, and
 //! what it writes the editor can undo. Rules and questions come first, as for the disk.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
@@ -16,8 +16,6 @@ use crate::rpc::RpcError;
 #[derive(Debug)]
 pub(super) struct ClientFiles {
     questions: EditorQuestions,
-    /// The directory as the client spells it; ours has no links.
-    client_cwd: PathBuf,
     runtime: Handle,
     /// It did not answer once. Every later call would wait as long.
     is_silent: AtomicBool,
@@ -31,12 +29,11 @@ enum FileReply {
 
 impl ClientFiles {
     /// `None` if the client offers neither reading nor writing. Must be called in a runtime.
-    pub(super) fn new(questions: EditorQuestions, client_cwd: PathBuf) -> Option<Self> {
+    pub(super) fn new(questions: EditorQuestions) -> Option<Self> {
         let capabilities = &questions.capabilities;
         let is_offered = capabilities.reads_files() || capabilities.writes_files();
         is_offered.then(|| Self {
             questions,
-            client_cwd,
             runtime: Handle::current(),
             is_silent: AtomicBool::new(false),
         })
@@ -45,8 +42,8 @@ impl ClientFiles {
     /// The path as the client knows it.
     fn to_client_path(&self, path: &Path) -> String {
         let below = path.strip_prefix(&self.questions.cwd);
-        let spelled =
-            below.map_or_else(|_| path.to_path_buf(), |below| self.client_cwd.join(below));
+        let spelled = below
+            .map_or_else(|_| path.to_path_buf(), |below| self.questions.client_cwd.join(below));
         spelled.to_string_lossy().into_owned()
     }
 

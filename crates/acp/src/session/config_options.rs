@@ -24,7 +24,8 @@ pub(crate) struct SessionChoices {
     pub effort: Option<Effort>,
     may_bypass: bool,
     models: Vec<ConfigChoice>,
-    efforts: Vec<Effort>,
+    /// The efforts of the model in use, if they are known.
+    efforts: Option<Vec<Effort>>,
 }
 
 impl SessionChoices {
@@ -52,6 +53,12 @@ impl SessionChoices {
 
     pub(super) fn allows_mode(&self, mode: PermissionMode) -> bool {
         mode != PermissionMode::BypassPermissions || self.may_bypass
+    }
+
+    /// Whether the model in use has this effort; its own default it always has.
+    pub(super) fn allows_effort(&self, effort: Option<Effort>) -> bool {
+        let Some((effort, efforts)) = effort.zip(self.efforts.as_ref()) else { return true };
+        efforts.contains(&effort)
     }
 
     pub(super) fn set_model(&mut self, provider: &str, name: &str, config: &Config) {
@@ -90,7 +97,8 @@ impl SessionChoices {
             select(MODE, "Mode", "mode", mode, self.modes().map(to_choice).collect()),
             select(MODEL, "Model", "model", self.model.clone(), self.models.clone()),
         ];
-        if !self.efforts.is_empty() {
+        let efforts = self.efforts.as_deref().unwrap_or_default();
+        if !efforts.is_empty() {
             let current = self.effort.map_or(DEFAULT_EFFORT, Effort::name).to_owned();
             let plain = |value: &str, name: &str| ConfigChoice {
                 value: value.to_owned(),
@@ -98,9 +106,8 @@ impl SessionChoices {
                 description: None,
             };
             let mut choices = vec![plain(DEFAULT_EFFORT, "Default")];
-            choices.extend(
-                self.efforts.iter().map(|effort| plain(effort.name(), effort_label(*effort))),
-            );
+            let named = efforts.iter().map(|effort| plain(effort.name(), effort_label(*effort)));
+            choices.extend(named);
             options.push(select(EFFORT, "Effort", "thought_level", current, choices));
         }
         options
@@ -163,8 +170,8 @@ fn list_models(
     choices
 }
 
-fn list_efforts(provider: &str, model: &str, config: &Config) -> Vec<Effort> {
-    config.resolve_model(provider, model).model.effort.unwrap_or_default()
+fn list_efforts(provider: &str, model: &str, config: &Config) -> Option<Vec<Effort>> {
+    config.resolve_model(provider, model).model.effort
 }
 
 fn effort_label(effort: Effort) -> &'static str {

@@ -29,6 +29,8 @@ pub(super) struct EditorQuestions {
     pub capabilities: Arc<ClientCapabilities>,
     pub session_id: String,
     pub cwd: PathBuf,
+    /// The same directory as the client spells it; ours has no links.
+    pub client_cwd: PathBuf,
     pub settings: SettingsOptions,
     /// Questions for which the user went to a place and that are not done yet.
     pub open_urls: Arc<Mutex<VecDeque<String>>>,
@@ -42,7 +44,7 @@ impl EditorQuestions {
         }
         let params = json!({
             "sessionId": self.session_id,
-            "toolCall": describe_call(&question.call, ToolCallStatus::Pending),
+            "toolCall": describe_call(&question.call, ToolCallStatus::Pending, &self.client_cwd),
             "options": build_options(&question.suggestions),
         });
         let reply = self.client.request("session/request_permission", &params, ANSWER_MAX).await;

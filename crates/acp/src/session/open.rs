@@ -11,6 +11,7 @@ use windlass_assembly::session_plan::{self, SessionPlan};
 use windlass_driver::AgentDefinition;
 use windlass_host::command_error::{CommandError, CommandRemedy};
 use windlass_host::environment::process_environment;
+use windlass_host::exit::Exit;
 
 use super::client_files::ClientFiles;
 use super::config_options::SessionChoices;
@@ -60,15 +61,16 @@ pub(crate) async fn open_session(
     options.session.resume = resume.map(Some);
     let plan_options = options.clone();
     let plan_directory = directory.real.clone();
+    let spelled = directory.spelled.clone();
     let planned = tokio::task::spawn_blocking(move || {
         let environment = process_environment;
         let plan = session_plan::plan_editor_session(&plan_options, plan_directory, &environment)?;
         let journal = plan.journal.as_deref().filter(|_| replays);
-        let history = journal.map(replay::read_history).transpose()?;
+        let history = journal.map(|journal| replay::read_history(journal, &spelled)).transpose()?;
         Ok((plan, history.unwrap_or_default()))
     });
     let planned = planned.await.map_err(|error| RpcError::internal(error.to_string()))?;
-    let (plan, history) = planned.map_err(|error| explain_refusal(&error))?;
+    let (plan, history) = planned.map_err(|error| explain_refusal(&error, is_resumed))?;
     let (task, handle, choices) = start_session(plan, options, directory, client, capabilities)?;
     for update in &history {
         task.send_update(update);
@@ -116,10 +118,11 @@ fn start_session(
         capabilities,
         session_id: plan.session_id.clone(),
         cwd: directory.real,
+        client_cwd: directory.spelled.clone(),
         settings: options.settings,
         open_urls: Arc::default(),
     };
-    if let Some(files) = ClientFiles::new(questions.clone(), directory.spelled) {
+    if let Some(files) = ClientFiles::new(questions.clone()) {
         plan.expander.tools.tool_context.files.set_editor(Arc::new(files));
     }
     mcp_servers.set_prompter(Arc::new(questions.clone()));
@@ -136,7 +139,7 @@ fn start_session(
         journal: plan.journal,
         scratch_directory: plan.scratch_directory,
     };
-    let updates = UpdateBuilder::new(&questions.capabilities, window);
+    let updates = UpdateBuilder::new(&questions.capabilities, directory.spelled, window);
     let started =
         SessionTask::new(session, notices, resources, questions, updates, choices.clone());
     let (task, handle) = started;
@@ -161,9 +164,11 @@ fn check_directory(path: &Path) -> Result<PathBuf, RpcError> {
     }
 }
 
-fn explain_refusal(error: &CommandError) -> RpcError {
+fn explain_refusal(error: &CommandError, is_resumed: bool) -> RpcError {
     match error.remedy {
         Some(CommandRemedy::EnterKey) => RpcError::auth_required(error.message()),
+        // Nothing but the id is the client's: what was typed was checked when the agent started.
+        None if is_resumed && error.exit == Exit::USAGE => RpcError::not_found(error.message()),
         Some(CommandRemedy::ContinueFromTranscript) | None => RpcError::internal(error.message()),
     }
 }
@@ -173,14 +178,20 @@ fn build_mcp_config(servers: &[EditorMcpServer]) -> Result<String, RpcError> {
     let mut entries = Map::new();
     for server in servers {
         let named = |values: &[NamedValue]| -> Map<String, Value> {
-            values.iter().map(|one| (one.name.clone(), Value::from(one.value.clone()))).collect()
+            let value = |one: &NamedValue| Value::from(quote_variables(&one.value));
+            values.iter().map(|one| (one.name.clone(), value(one))).collect()
         };
         let entry = match (server.kind.as_deref(), &server.command, &server.url) {
             (None | Some("stdio"), Some(command), _) => {
-                json!({ "command": command, "args": server.args, "env": named(&server.env) })
+                let args: Vec<String> =
+                    server.args.iter().map(|one| quote_variables(one)).collect();
+                json!({
+                    "command": quote_variables(command), "args": args, "env": named(&server.env),
+                })
             }
             (Some(kind @ ("http" | "sse")), _, Some(url)) => {
-                json!({ "type": kind, "url": url, "headers": named(&server.headers) })
+                let headers = named(&server.headers);
+                json!({ "type": kind, "url": quote_variables(url), "headers": headers })
             }
             _ => {
                 return Err(RpcError::invalid_params(format!(
@@ -193,4 +204,10 @@ fn build_mcp_config(servers: &[EditorMcpServer]) -> Result<String, RpcError> {
         entries.insert(server.name.clone(), entry);
     }
     Ok(json!({ "mcpServers": entries }).to_string())
+}
+
+/// What an editor sends stands for itself; in a configuration file `${NAME}` is a variable. One without
+/// a name has its default.
+fn quote_variables(text: &str) -> String {
+    text.replace("${", "${:-${}")
 }

@@ -19,11 +19,13 @@ pub(super) fn parse_prompt_blocks(blocks: Vec<AcpContent>) -> Result<PromptText,
     let mut resources = String::new();
     for (block, place) in blocks.into_iter().zip(1..) {
         match block {
-            AcpContent::Text { text } => prompt.text.push_str(&text),
-            AcpContent::ResourceLink { uri, .. } => prompt.text.push_str(&mention(&uri)),
+            AcpContent::Text { text } => push_separated(&mut prompt.text, &text),
+            AcpContent::ResourceLink { uri, .. } => {
+                push_separated(&mut prompt.text, &mention(&uri))
+            }
             AcpContent::Resource { resource } => match resource.text {
                 Some(text) => {
-                    prompt.text.push_str(&format!("[{}]", resource.uri));
+                    push_separated(&mut prompt.text, &format!("[{}]", resource.uri));
                     let fence = "`".repeat(longest_fence(&text).max(2) + 1);
                     resources.push_str(&format!("\n\n{}:\n{fence}\n{text}\n{fence}", resource.uri));
                 }
@@ -56,11 +58,30 @@ impl PromptText {
     }
 }
 
-/// `@path` for a file, the address itself for anything else.
+/// Blocks are not words of one another: a mention counts only where a word begins, and ends where
+/// the next one begins. Blanks and punctuation that the client sent stay as they are.
+fn push_separated(text: &mut String, block: &str) {
+    let ends_in_word = text.chars().next_back().is_some_and(|last| !last.is_whitespace());
+    let begins_word = |first: char| first.is_alphanumeric() || "@[/\"'`".contains(first);
+    if ends_in_word && block.starts_with(begins_word) {
+        text.push(' ');
+    }
+    text.push_str(block);
+}
+
+/// `@path` for a file, the address itself for anything else. A place in the file stays behind it.
 fn mention(uri: &str) -> String {
-    match uri.strip_prefix("file://") {
-        Some(path) => format!("@{}", percent_decode_str(path).decode_utf8_lossy()),
-        None => uri.to_owned(),
+    let Some(path) = uri.strip_prefix("file://") else { return uri.to_owned() };
+    let (path, place) = path.split_once('#').map_or((path, None), |(path, at)| (path, Some(at)));
+    let path = percent_decode_str(path).decode_utf8_lossy();
+    let is_plain = |letter: char| letter.is_alphanumeric() || "/_-.+".contains(letter);
+    let mention = match path.chars().all(is_plain) && !path.ends_with('.') {
+        true => format!("@{path}"),
+        false => format!("@\"{path}\""),
+    };
+    match place {
+        Some(place) => format!("{mention} (#{place})"),
+        None => mention,
     }
 }
 
@@ -96,9 +117,23 @@ mod tests {
             {"type": "image", "data": "QQ==", "mimeType": "image/png"},
         ]))
         .unwrap();
-        assert!(prompt.text.starts_with("look at @/w/a b.rs and [file:///w/c.md]"));
+        assert!(prompt.text.starts_with("look at @\"/w/a b.rs\" and [file:///w/c.md]"));
         assert!(prompt.text.ends_with("````\nhas ``` inside\n````"), "{}", prompt.text);
         assert_eq!(prompt.media.len(), 1);
+    }
+
+    #[test]
+    fn a_link_is_a_mention_whatever_stands_around_it() {
+        let link = |uri: &str| json!({"type": "resource_link", "name": "x", "uri": uri});
+        let text = |text: &str| json!({"type": "text", "text": text});
+        let around = |before: &str, uri: &str, behind: &str| {
+            parse(json!([text(before), link(uri), text(behind)])).unwrap().text
+        };
+        assert_eq!(around("read", "file:///w/a.rs", "now"), "read @/w/a.rs now");
+        assert_eq!(around("read\n", "file:///w/a.rs", ", now"), "read\n@/w/a.rs, now");
+        assert_eq!(around("read", "file:///w/a.rs#L3-9", ""), "read @/w/a.rs (#L3-9)");
+        assert_eq!(around("", "file:///w/a%23b).md", "!"), "@\"/w/a#b).md\"!");
+        assert_eq!(around("see", "https://e.org/x#y", "and"), "see https://e.org/x#y and");
     }
 
     #[test]

@@ -10,10 +10,10 @@ use windlass_vocabulary::{Json, ToolCall};
 use super::tool_call_view::{describe_past_call, parse_plan, shows_change};
 use crate::schema::{AcpContent, SessionUpdate, ToolCallContent, ToolCallStatus, ToolCallUpdate};
 
-pub(super) fn read_history(journal: &Path) -> Result<Vec<SessionUpdate>, CommandError> {
+pub(super) fn read_history(journal: &Path, cwd: &Path) -> Result<Vec<SessionUpdate>, CommandError> {
     let items = read_conversation(journal).map_err(|error| journal_error(&error))?;
     let mut calls = OpenCalls::default();
-    Ok(items.iter().flat_map(|item| item_to_updates(item, &mut calls)).collect())
+    Ok(items.iter().flat_map(|item| item_to_updates(item, &mut calls, cwd)).collect())
 }
 
 /// Calls that have no result yet.
@@ -32,7 +32,11 @@ impl OpenCalls {
     }
 }
 
-fn item_to_updates(item: &ConversationItem, calls: &mut OpenCalls) -> Vec<SessionUpdate> {
+fn item_to_updates(
+    item: &ConversationItem,
+    calls: &mut OpenCalls,
+    cwd: &Path,
+) -> Vec<SessionUpdate> {
     let content = || AcpContent::text(item.text.as_str());
     match &item.who {
         ConversationRole::User => vec![SessionUpdate::UserMessageChunk { content: content() }],
@@ -48,7 +52,7 @@ fn item_to_updates(item: &ConversationItem, calls: &mut OpenCalls) -> Vec<Sessio
             };
             let update = match parse_plan(&call) {
                 Some(entries) => SessionUpdate::Plan { entries },
-                None => SessionUpdate::ToolCall(describe_past_call(&call)),
+                None => SessionUpdate::ToolCall(describe_past_call(&call, cwd)),
             };
             calls.calls.push(call);
             vec![update]

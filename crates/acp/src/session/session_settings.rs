@@ -33,9 +33,12 @@ impl SessionTask {
             MODE => self.set_mode(value),
             MODEL => self.set_model(value).await,
             EFFORT => {
-                let effort = config_options::parse_effort(value).ok_or_else(|| {
-                    RpcError::invalid_params(format!("there is no effort `{value}`"))
-                })?;
+                let effort = config_options::parse_effort(value)
+                    .filter(|effort| self.choices.allows_effort(*effort))
+                    .ok_or_else(|| {
+                        let model = &self.choices.model;
+                        RpcError::invalid_params(format!("{model} has no effort `{value}`"))
+                    })?;
                 self.configure(SettingsChange::Effort(effort))?;
                 self.choices.effort = effort;
                 Ok(())
@@ -70,6 +73,11 @@ impl SessionTask {
         let facts = applied.map_err(|error| RpcError::internal(error.message()))?;
         self.updates.window = facts.window.0;
         self.choices.set_model(&provider, facts.name.as_str(), &self.resources.endpoints.config);
+        // What the option says is what is asked for: an effort that the model lacks would be refused.
+        if !self.choices.allows_effort(self.choices.effort) {
+            self.configure(SettingsChange::Effort(None))?;
+            self.choices.effort = None;
+        }
         Ok(())
     }
 

@@ -1,5 +1,7 @@
 //! A tool call as an editor shows it: a title, a kind, the files it touches, and its change as a diff.
 
+use std::path::{Path, PathBuf};
+
 use serde_json::Value;
 use windlass_host::display::tool_call_summary::summarize_tool_call;
 use windlass_vocabulary::{ToolCall, ToolOutcome, ToolResultPart};
@@ -8,30 +10,32 @@ use crate::schema::{
     AcpContent, FileLocation, PlanEntry, ToolCallContent, ToolCallStatus, ToolCallUpdate, ToolKind,
 };
 
-/// The call before it runs. A write is shown beside what it would overwrite.
-pub(super) fn describe_call(call: &ToolCall, status: ToolCallStatus) -> ToolCallUpdate {
-    describe(call, status, read_small_file)
+/// The call before it runs, in a session of this directory. A write is shown beside what it would
+/// overwrite.
+pub(super) fn describe_call(call: &ToolCall, status: ToolCallStatus, cwd: &Path) -> ToolCallUpdate {
+    describe(call, status, cwd, read_small_file)
 }
 
 /// A call of an earlier run. What it overwrote is not known any more.
-pub(super) fn describe_past_call(call: &ToolCall) -> ToolCallUpdate {
-    describe(call, ToolCallStatus::Pending, |_| None)
+pub(super) fn describe_past_call(call: &ToolCall, cwd: &Path) -> ToolCallUpdate {
+    describe(call, ToolCallStatus::Pending, cwd, |_| None)
 }
 
 fn describe(
     call: &ToolCall,
     status: ToolCallStatus,
-    read_old_text: impl Fn(&str) -> Option<String>,
+    cwd: &Path,
+    read_old_text: impl Fn(&Path) -> Option<String>,
 ) -> ToolCallUpdate {
     let input: Value = serde_json::from_str(call.input.as_str()).unwrap_or_default();
-    let content = describe_change(call.name.as_str(), &input, read_old_text);
+    let content = describe_change(call.name.as_str(), &input, cwd, read_old_text);
     ToolCallUpdate {
         tool_call_id: call.id.as_str().to_owned(),
         title: Some(call_title(call, &input)),
         kind: Some(tool_kind(call.name.as_str())),
         status: Some(status),
         content: Some(content).filter(|content| !content.is_empty()),
-        locations: Some(list_locations(&input)).filter(|locations| !locations.is_empty()),
+        locations: Some(list_locations(&input, cwd)).filter(|locations| !locations.is_empty()),
         raw_input: Some(input),
         raw_output: None,
     }
@@ -126,19 +130,21 @@ fn call_title(call: &ToolCall, input: &Value) -> String {
 fn describe_change(
     name: &str,
     input: &Value,
-    read_old_text: impl Fn(&str) -> Option<String>,
+    cwd: &Path,
+    read_old_text: impl Fn(&Path) -> Option<String>,
 ) -> Vec<ToolCallContent> {
     let text = |key: &str| input.get(key).and_then(Value::as_str);
+    let path = text("file_path").or(text("notebook_path")).unwrap_or_default();
+    let path = absolute_path(path, cwd);
     let diff = |old_text: Option<&str>, new_text: &str| ToolCallContent::Diff {
-        path: text("file_path").or(text("notebook_path")).unwrap_or_default().to_owned(),
+        path: path.to_string_lossy().into_owned(),
         old_text: old_text.filter(|old| !old.is_empty()).map(str::to_owned),
         new_text: new_text.to_owned(),
     };
     match (name, text("new_string"), text("content"), text("plan"), text("description")) {
         ("Edit", Some(new), ..) => vec![diff(text("old_string"), new)],
         ("Write", _, Some(content), ..) => {
-            let path = text("file_path").unwrap_or_default();
-            let old = read_old_text(path);
+            let old = read_old_text(&path);
             vec![diff(old.as_deref(), content)]
         }
         ("NotebookEdit", ..) => text("new_source").map(|new| diff(None, new)).into_iter().collect(),
@@ -149,7 +155,7 @@ fn describe_change(
 }
 
 /// The text of a file that is to be overwritten, if it is a plain and small one.
-fn read_small_file(path: &str) -> Option<String> {
+fn read_small_file(path: &Path) -> Option<String> {
     let metadata = std::fs::symlink_metadata(path).ok()?;
     if !metadata.is_file() || metadata.len() > DIFF_BYTES_MAX {
         return None;
@@ -157,13 +163,20 @@ fn read_small_file(path: &str) -> Option<String> {
     std::fs::read_to_string(path).ok()
 }
 
-fn list_locations(input: &Value) -> Vec<FileLocation> {
+fn list_locations(input: &Value, cwd: &Path) -> Vec<FileLocation> {
     let path = ["file_path", "notebook_path", "path"]
         .iter()
         .find_map(|key| input.get(key).and_then(Value::as_str))
-        .filter(|path| path.starts_with('/'));
+        .filter(|path| !path.is_empty())
+        .map(|path| absolute_path(path, cwd).to_string_lossy().into_owned());
     let line = input.get("offset").and_then(Value::as_u64);
-    path.map(|path| FileLocation { path: path.to_owned(), line }).into_iter().collect()
+    path.map(|path| FileLocation { path, line }).into_iter().collect()
+}
+
+/// The protocol takes absolute paths only; models write relative ones too, and those of the home.
+fn absolute_path(path: &str, cwd: &Path) -> PathBuf {
+    let below_home = path.strip_prefix("~/").zip(std::env::home_dir());
+    below_home.map_or_else(|| cwd.join(path), |(below, home)| home.join(below))
 }
 
 const TITLE_CHARS_MAX: usize = 200;

@@ -1,6 +1,7 @@
 //! Notices of a session become updates for the client.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use windlass_host::display::human_format;
 use windlass_host::display::tool_call_summary::summarize_tool_call;
@@ -18,6 +19,8 @@ use crate::schema::{
 pub(super) struct UpdateBuilder {
     takes_notices: bool,
     takes_compaction: bool,
+    /// The directory of the session, as the client spells it.
+    cwd: PathBuf,
     /// Tokens of the model's window.
     pub window: u64,
     /// What was sent of the answer under way.
@@ -37,10 +40,11 @@ struct ShownCall {
 }
 
 impl UpdateBuilder {
-    pub(super) fn new(capabilities: &ClientCapabilities, window: u64) -> Self {
+    pub(super) fn new(capabilities: &ClientCapabilities, cwd: PathBuf, window: u64) -> Self {
         Self {
             takes_notices: capabilities.takes_notices(),
             takes_compaction: capabilities.takes_compaction(),
+            cwd,
             window,
             sent_text: String::new(),
             message_id: None,
@@ -198,7 +202,7 @@ impl UpdateBuilder {
             })];
         }
         shown.is_described = true;
-        let described = describe_call(call, status);
+        let described = describe_call(call, status, &self.cwd);
         match is_known {
             true => vec![SessionUpdate::ToolCallUpdate(described)],
             false => vec![SessionUpdate::ToolCall(described)],
@@ -206,9 +210,14 @@ impl UpdateBuilder {
     }
 
     fn add_output(&mut self, call: &ToolCallId, text: &str) -> Vec<SessionUpdate> {
-        let Some(shown) = self.calls.get_mut(call).filter(|shown| !shown.shows_change) else {
+        let shown = self.calls.get_mut(call).filter(|shown| !shown.shows_change);
+        let Some(shown) = shown.filter(|_| !text.is_empty()) else {
             return Vec::new();
         };
+        // Pieces of output are whole lines.
+        if !text.is_empty() && !shown.output.is_empty() && !shown.output.ends_with('\n') {
+            shown.output.push('\n');
+        }
         shown.output.push_str(text);
         if shown.output.len() > LIVE_OUTPUT_BYTES_MAX {
             let mut start = shown.output.len() - LIVE_OUTPUT_BYTES_MAX / 2;

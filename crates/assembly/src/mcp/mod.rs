@@ -12,10 +12,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
+use tokio::sync::mpsc;
 use windlass_driver::mcp::server_config::{McpConfigLayer, resolve_server_configs};
 use windlass_driver::mcp::{
-    LoginStore, McpHost, McpServerConfig, McpServerContext, McpServers, McpTimeouts, PrompterSlot,
-    ServerListCache,
+    LoginStore, McpConnectionChange, McpConnectionListener, McpHost, McpServerConfig,
+    McpServerContext, McpServers, McpTimeouts, PrompterSlot, ServerListCache,
 };
 use windlass_driver::{Session, ToolSessionContext};
 use windlass_settings::{SettingsSource, SourcedValue};
@@ -133,6 +134,7 @@ pub(crate) struct StartedServers {
     /// The session's registry should offer their tools.
     pub(crate) is_needed: bool,
     pub(crate) notes: Vec<String>,
+    pub(crate) connection_changes: mpsc::Receiver<McpConnectionChange>,
 }
 
 pub(crate) fn start_session_servers(
@@ -166,8 +168,9 @@ pub(crate) fn start_session_servers(
         Some(hooks) => prompter.with_interceptor(Arc::new(hooks)),
         None => prompter,
     };
-    let servers = start_servers(configured.servers, tool_context, prompter, lookup)?;
-    Ok(StartedServers { servers, is_needed, notes: configured.notes })
+    let (listener, connection_changes) = McpConnectionListener::channel();
+    let servers = start_servers(configured.servers, tool_context, prompter, listener, lookup)?;
+    Ok(StartedServers { servers, is_needed, notes: configured.notes, connection_changes })
 }
 
 /// Lets servers ask the user, and reports slow servers.
@@ -187,6 +190,7 @@ pub fn start_servers(
     configs: Vec<McpServerConfig>,
     tool_context: &ToolSessionContext,
     prompter: PrompterSlot,
+    connection_listener: McpConnectionListener,
     lookup: &impl EnvLookup,
 ) -> Result<McpServers, CommandError> {
     let host = Arc::new(SessionRoots { roots: tool_context.files.working_directories() });
@@ -196,6 +200,7 @@ pub fn start_servers(
         .map(|folder| ServerListCache::new(folder.join("mcp")));
     context.login_store = open_credential_store(lookup);
     context.prompter = prompter;
+    context.connection_listener = connection_listener;
     let tokens = read_positive_number(lookup, "MAX_MCP_OUTPUT_TOKENS")?;
     let tokens = tokens.map(|tokens| usize::try_from(tokens).unwrap_or(usize::MAX));
     Ok(McpServers::start(configs, context, tokens))

@@ -8,6 +8,8 @@
 mod file_mention;
 mod prompt_tools;
 
+use std::sync::Arc;
+
 use windlass_driver::{PromptSubmission, SlashCommandCall};
 use windlass_permission::{PriorDecision, Rule};
 use windlass_vocabulary::{ContentBlock, ModelName};
@@ -17,6 +19,9 @@ use windlass_host::command_error::CommandError;
 use windlass_project::argument_substitution::{ArgumentSubstitution, ExpansionVariables};
 use windlass_project::custom_command::{CommandAuthor, CustomCommands};
 use windlass_project::shell_snippet::{self, PromptSegment};
+use windlass_telemetry::TelemetryObserver;
+
+use crate::telemetry::report_command;
 
 /// A custom command in a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,6 +49,8 @@ pub struct PromptExpander {
     pub custom_commands: CustomCommands,
     pub variables: ExpansionVariables,
     pub tools: PromptTools,
+    /// Is told which prompts were commands.
+    pub telemetry: Option<Arc<TelemetryObserver>>,
 }
 
 impl PromptExpander {
@@ -68,8 +75,17 @@ impl PromptExpander {
         &self,
         submission: PromptSubmission,
     ) -> Result<PromptSubmission, CommandError> {
-        expand_submission(submission, &self.custom_commands, &self.variables, self.tools.clone())
-            .await
+        let typed = match submission.content.as_slice() {
+            [ContentBlock::Text(text)] => Some(text.clone()).filter(|text| text.starts_with('/')),
+            _ => None,
+        };
+        let tools = self.tools.clone();
+        let expanded =
+            expand_submission(submission, &self.custom_commands, &self.variables, tools).await?;
+        if let Some((telemetry, typed)) = self.telemetry.as_ref().zip(typed) {
+            report_command(telemetry, &typed, &expanded);
+        }
+        Ok(expanded)
     }
 }
 

@@ -4,6 +4,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use tokio::sync::oneshot;
@@ -11,6 +12,7 @@ use windlass_driver::snapshot::remove_unused_stores;
 use windlass_driver::trial::remove_stale_trials;
 use windlass_host::display::human_format::format_counted;
 use windlass_journal::{ListedSession, SessionCatalogue, SessionTrash, project_key::project_key};
+use windlass_telemetry::{TelemetryObserver, WiringReport};
 
 use super::snapshots::STORES_FOLDER;
 use super::trials::TRIALS_FOLDER;
@@ -23,6 +25,8 @@ pub struct SessionCleanup {
     /// Journals in use: this session's, and the one it was copied from.
     in_use: Vec<PathBuf>,
     age: Duration,
+    /// Is told what was done.
+    telemetry: Option<Arc<TelemetryObserver>>,
 }
 
 /// A clean-up that has begun.
@@ -39,7 +43,11 @@ impl SessionCleanup {
         days: u32,
     ) -> Self {
         let age = DAY * days.max(1);
-        Self { catalogue: catalogue.clone(), transcripts, in_use, age }
+        Self { catalogue: catalogue.clone(), transcripts, in_use, age, telemetry: None }
+    }
+
+    pub(crate) fn with_telemetry(self, telemetry: Option<Arc<TelemetryObserver>>) -> Self {
+        Self { telemetry, ..self }
     }
 
     /// Begins on a thread of its own, which dies with the process; the next one begins where it was.
@@ -68,7 +76,14 @@ impl SessionCleanup {
         match self.is_clock_plausible(&sessions) {
             true => {
                 lines.extend(self.move_old_sessions(&sessions, &trash));
-                lines.extend(match trash.delete_older(TRASH_AGE) {
+                let moved = lines.len();
+                let deleted = trash.delete_older(TRASH_AGE);
+                if let Some(telemetry) = &self.telemetry
+                    && moved + deleted > 0
+                {
+                    telemetry.report(WiringReport::SessionsCleanedUp { moved, deleted });
+                }
+                lines.extend(match deleted {
                     0 => None,
                     gone => {
                         let gone = format_counted(gone, "session");

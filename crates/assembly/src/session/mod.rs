@@ -36,6 +36,7 @@ use crate::options::SessionOptions;
 use windlass_host::command_error::CommandError;
 use windlass_host::environment::EnvLookup;
 use windlass_host::regular_file::read_or_skip;
+use windlass_host::user_directories::store_relay_socket;
 use windlass_host::{random, user_directories};
 use windlass_provider::config::{Config, TranscriptLocation};
 
@@ -68,13 +69,13 @@ pub struct SelectedSession {
 }
 
 pub fn open_catalogue(lookup: &impl EnvLookup) -> Result<SessionCatalogue, CommandError> {
-    let state = user_directories::state_directory(lookup).ok_or_else(|| {
+    let sessions = user_directories::sessions_directory(lookup).ok_or_else(|| {
         CommandError::failure(format!(
             "there is no place for sessions, because HOME is not set to an absolute path; set HOME or XDG_STATE_HOME, \
              or {PERSISTENCE_ADVICE}"
         ))
     })?;
-    Ok(SessionCatalogue::new(state.join("sessions")))
+    Ok(SessionCatalogue::new(sessions))
 }
 
 /// The transcript that is written for other programs.
@@ -163,7 +164,7 @@ pub fn select_session(
         transcript_root: None,
         name,
         catalogue: None,
-        relay: options.journal_relay.clone(),
+        relay: options.journal_relay.clone().or_else(|| store_relay_socket(lookup)),
     };
     if options.no_session_persistence {
         return Ok(new);

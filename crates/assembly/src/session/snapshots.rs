@@ -18,9 +18,11 @@ pub(super) const STORES_FOLDER: &str = "workspaces";
 
 /// The store of a working directory, shared by all sessions there.
 pub(crate) fn snapshot_config(root: &Path, lookup: &impl EnvLookup) -> Option<SnapshotConfig> {
-    let folder = user_directories::state_directory(lookup)?.join(STORES_FOLDER);
+    let state = user_directories::state_directory(lookup)?;
+    let transcripts = user_directories::claude_directory(lookup).map(|own| own.join("projects"));
     Some(SnapshotConfig {
-        store: folder.join(project_key(root)),
+        store: state.join(STORES_FOLDER).join(project_key(root)),
+        excluded_folders: transcripts.into_iter().chain([state]).collect(),
         home: user_directories::home_directory(lookup),
         store_bytes_max: None,
         age_max: None,

@@ -2,6 +2,7 @@
 //!
 //! It is a program of its own, because a database client and a gateway would not fit into this one.
 
+use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -13,7 +14,25 @@ use crate::args::FleetSubcommand;
 /// Returns only when the program cannot be started.
 pub(crate) fn run(command: FleetSubcommand) -> CommandError {
     let (name, words) = command.into_words();
-    let error = Command::new(find_program()).arg(name).args(words).exec();
+    start(name, Command::new(find_program()).arg(name).args(words))
+}
+
+/// `windlass --store URL …`: the rest is an ordinary command, on the sessions of that store. `None` if
+/// the flag does not come first.
+pub(crate) fn run_on_store(mut words: impl Iterator<Item = OsString>) -> Option<CommandError> {
+    let first = words.next()?.into_string().ok()?;
+    let url = match first.strip_prefix("--store")? {
+        "" => words.next().unwrap_or_default(),
+        url => url.strip_prefix('=')?.into(),
+    };
+    // In the environment, because every user of the host can read the words of a process.
+    let mut command = Command::new(find_program());
+    command.env("WINDLASS_STORE", url).arg("local").arg("--").args(words);
+    Some(start("--store", &mut command))
+}
+
+fn start(name: &str, command: &mut Command) -> CommandError {
+    let error = command.exec();
     if error.kind() == std::io::ErrorKind::NotFound {
         return CommandError::failure(format!(
             "`windlass {name}` needs the program {PROGRAM}, which is not installed; put it beside \

@@ -183,11 +183,12 @@ fn a_session_is_loaded_resumed_listed_and_deleted() {
 }
 
 #[test]
-fn what_began_in_the_editor_goes_on_in_the_terminal() {
+fn what_began_in_the_editor_goes_on_in_the_terminal_and_back() {
     let dirs = TestDirs::new();
     let script = Script::new()
         .answer(ScriptedAnswer::text("From the editor."))
-        .answer(ScriptedAnswer::text("From the terminal.").when("second words"));
+        .answer(ScriptedAnswer::text("From the terminal.").when("second words"))
+        .answer(ScriptedAnswer::text("Back again."));
     let server = play(script);
     let mut client = AcpClient::start(&dirs, &server.url());
     client.initialize();
@@ -198,6 +199,18 @@ fn what_began_in_the_editor_goes_on_in_the_terminal() {
     assert_eq!(told.answer(), "From the terminal.\n");
     let asked = server.requests().last().expect("a request").body.to_string();
     assert!(asked.contains("first words") && asked.contains("From the editor."), "{asked}");
+    let mut client = AcpClient::start(&dirs, &server.url());
+    client.initialize();
+    let known = json!({"sessionId": session, "cwd": dirs.work(), "mcpServers": []});
+    client.request("session/load", &known).expect("it is loaded");
+    assert_eq!(client.text("user_message_chunk"), "first wordssecond words");
+    assert_eq!(client.text("agent_message_chunk"), "From the editor.From the terminal.");
+    client.prompt(&session, "third words").expect("an answer");
+    let asked = server.requests().last().expect("a request").body.to_string();
+    for words in ["first words", "From the editor.", "second words", "From the terminal."] {
+        assert!(asked.contains(words), "{words}: {asked}");
+    }
+    assert_eq!(client.end(), Some(0));
 }
 
 #[test]
@@ -275,6 +288,10 @@ fn bad_messages_are_answered_and_harm_nothing() {
             -32002,
         ),
         (r#"{"jsonrpc":"2.0","id":"x","method":"session/list","params":{"cursor":"x"}}"#, -32602),
+        (
+            r#"{"jsonrpc":"2.0","id":"x","method":"session/load","params":{"sessionId":"no","cwd":"/","mcpServers":[]}}"#,
+            -32002,
+        ),
     ];
     for (line, code) in codes {
         let stdin = client.stdin.as_mut().expect("open");
@@ -334,6 +351,10 @@ fn the_entry_of_an_editor_is_shown_first_and_written_with_a_yes() {
     run(&mut dirs.windlass(&["acp", "setup", "--editor", "zed", "--yes"])).answer();
     let text = std::fs::read_to_string(&settings).expect("a file");
     assert!(text.contains("// mine") && text.contains("\"Windlass\""), "{text}");
+    run(&mut dirs.windlass(&["acp", "setup", "--editor", "jetbrains", "--yes"])).answer();
+    let text = std::fs::read_to_string(dirs.home().join(".jetbrains/acp.json")).expect("a file");
+    let entry: Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(entry["agent_servers"]["Windlass"]["args"], json!(["acp"]), "{text}");
     let lua = run(&mut dirs.windlass(&["acp", "setup", "--editor", "nvim"]));
     assert!(lua.answer().contains("codecompanion"), "{lua:?}");
 }

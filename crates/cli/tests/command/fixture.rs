@@ -14,6 +14,9 @@ use windlass_rehearsal::{Rehearsal, RehearsalOptions, Script};
 /// Longer than anything here takes on a busy machine.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(240);
 
+/// What nothing is waited for takes less, on a busy machine too; what must not be waited for takes longer.
+pub(crate) const NO_WAIT_MAX: Duration = Duration::from_secs(120);
+
 /// The directories of one test. The binary sees nothing of the user's own.
 pub(crate) struct TestDirs {
     folder: TempDir,
@@ -307,7 +310,7 @@ pub(crate) fn wait_until_listening(pid: u32) {
 
 /// Waits until a process is gone or a zombie.
 pub(crate) fn wait_until_gone(pid: &str) {
-    let deadline = Instant::now() + Duration::from_secs(3);
+    let deadline = Instant::now() + PATIENCE;
     loop {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim()));
         match stat {

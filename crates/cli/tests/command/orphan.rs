@@ -1,17 +1,17 @@
 //! What a killed process left running is found and ended by the next start of its session.
 
 use std::process::Stdio;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use serde_json::json;
 use windlass_rehearsal::{Script, ScriptedAnswer};
 
-use crate::fixture::{TestDirs, play, run};
+use crate::fixture::{PATIENCE, TestDirs, play, run};
 
 /// Waits until it holds, for a while.
 fn until(is_so: impl Fn() -> bool) -> bool {
     let begun = Instant::now();
-    while begun.elapsed() < Duration::from_secs(30) {
+    while begun.elapsed() < PATIENCE {
         if is_so() {
             return true;
         }

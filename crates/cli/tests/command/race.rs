@@ -11,7 +11,7 @@ use windlass_rehearsal::{ReceivedRequest, Rehearsal, Script, ScriptedAnswer};
 use windlass_vocabulary::{Tokens, Usage};
 
 use crate::fixture::{PATIENCE, RunningCommand, TestDirs, play, run};
-use crate::work_files::{bash, count_trials, folders_that_stay, text, write};
+use crate::work_files::{bash, count_trials, folders_that_stay, started_by, text, write};
 
 const SESSION: &str = "7a0e9d8c-7b6a-4958-8473-625140312255";
 
@@ -58,16 +58,11 @@ fn race_script() -> Script {
 
 /// The same command where no mount namespace can be had. Where there are none anyway, nothing has to be done
 /// for that.
-fn without_overlays(dirs: &TestDirs, asking: &Command) -> Command {
+fn without_overlays(asking: &Command) -> Command {
     let script = "unshare --user --map-root-user true || exec \"$@\"; \
                   exec unshare --user --map-root-user sh -c \
                   'echo 0 > /proc/sys/user/max_mnt_namespaces; exec \"$@\"' sh \"$@\"";
-    let mut command = Command::new("sh");
-    command.args(["-c", script, "sh"]).arg(asking.get_program()).args(asking.get_args());
-    command.env_clear().envs(asking.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    command.current_dir(dirs.work());
-    command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
-    command
+    started_by(script, asking)
 }
 
 #[test]
@@ -79,7 +74,7 @@ fn without_overlays_each_continuation_has_a_copy_of_its_own() {
     run(&mut dirs.asking(&server.url(), &flags)).answer();
     let race = ["race", "--models", "opus,haiku", "--json", "--apply", "1"];
     let asking = dirs.asking(&server.url(), &race);
-    let mut racing = without_overlays(&dirs, &asking);
+    let mut racing = without_overlays(&asking);
     racing.args(["--", "--dangerously-skip-permissions"]);
     let ended = run(&mut racing);
     assert_eq!(ended.code, Some(0), "{ended:?}");
@@ -230,7 +225,7 @@ fn in_copies_too_a_race_that_ends_takes_its_continuations_and_their_commands_wit
         let flags = ["--dangerously-skip-permissions", "--session-id", SESSION, "-p", "start"];
         run(&mut dirs.asking(&server.url(), &flags)).answer();
         let race = ["race", "--models", "opus,haiku", "--prompt", "wait", "--json"];
-        let mut racing = without_overlays(&dirs, &dirs.asking(&server.url(), &race));
+        let mut racing = without_overlays(&dirs.asking(&server.url(), &race));
         racing.args(["--", "--dangerously-skip-permissions"]);
         let running = RunningCommand::start(&mut racing);
         let deadline = Instant::now() + PATIENCE;

@@ -1,7 +1,7 @@
 //! A session whose prompts were answered by commands, and what is asked about it.
 
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use windlass_rehearsal::{Rehearsal, Script, ScriptedAnswer};
@@ -41,8 +41,16 @@ pub(crate) fn diff(dirs: &TestDirs, arguments: &[&str]) -> String {
     run(dirs.windlass(&["diff", SESSION]).args(arguments)).answer().to_owned()
 }
 
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct TreeEntry {
+    pub(crate) path: PathBuf,
+    /// Bytes of a file, target of a link, or the kind.
+    held: Vec<u8>,
+    mode: u32,
+}
+
 /// Every path below a folder, with what it holds and its mode.
-pub(crate) fn read_tree(folder: &Path) -> Vec<(String, String, u32)> {
+pub(crate) fn read_tree(folder: &Path) -> Vec<TreeEntry> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry"))
     {
@@ -52,18 +60,24 @@ pub(crate) fn read_tree(folder: &Path) -> Vec<(String, String, u32)> {
         let held = match () {
             () if metadata.is_dir() => {
                 found.extend(read_tree(&path));
-                "folder".to_owned()
+                b"folder".to_vec()
             }
             () if metadata.is_symlink() => {
-                format!("link to {}", std::fs::read_link(&path).expect("a link").display())
+                std::fs::read_link(&path).expect("a link").into_os_string().into_encoded_bytes()
             }
-            () => String::from_utf8_lossy(&std::fs::read(&path).expect("a file")).into_owned(),
+            () if metadata.is_file() && metadata.len() < LARGE => {
+                std::fs::read(&path).expect("a file")
+            }
+            () => format!("special or large, {} bytes", metadata.len()).into_bytes(),
         };
-        found.push((path.display().to_string(), held, mode));
+        found.push(TreeEntry { path, held, mode });
     }
     found.sort();
     found
 }
+
+/// Files from this size on are not read.
+const LARGE: u64 = 64 << 20;
 
 /// The id of the call of this command, as the transcript has it.
 pub(crate) fn find_call(dirs: &TestDirs, command: &str) -> String {

@@ -433,3 +433,21 @@ fn entries_that_are_left_out_are_said_with_what_is_wrong() {
     let doctor = run(&mut dirs.windlass(&["doctor", "--offline", "--trust-project"]));
     assert!(doctor.stdout.contains("`wire` is left out: WebSocket"), "{doctor:?}");
 }
+
+#[test]
+fn what_servers_are_called_steers_no_terminal() {
+    let dirs = TestDirs::new();
+    let servers = json!({
+        "one\u{1b}[2J\ntwo": {"command": "no-such\u{1b}]0;x\u{7}"},
+        "three\u{1b}[2J\nfour": {"type": "pigeon\u{1b}c"},
+    });
+    let config = json!({ "mcpServers": servers });
+    std::fs::write(dirs.home().join(".claude.json"), config.to_string()).expect("a file");
+    let listed = run(&mut dirs.windlass(&["mcp", "list"]));
+    let lines: Vec<&str> = listed.stdout.lines().collect();
+    assert_eq!(lines.len(), 2, "a line for each: {listed:?}");
+    assert!(!listed.stdout.contains('\u{1b}') && !listed.stderr.contains('\u{1b}'), "{listed:?}");
+    let server = play(Script::new().answer(ScriptedAnswer::text("ok")));
+    let report = run(&mut dirs.asking(&server.url(), &["-p", "/mcp"]));
+    assert!(!report.stdout.contains('\u{1b}') && report.stdout.contains("two"), "{report:?}");
+}

@@ -7,8 +7,8 @@ use serde_json::json;
 use windlass_rehearsal::{Script, ScriptedAnswer, ScriptedFault};
 
 use crate::fixture::{
-    FinishedCommand, ManualServer, PATIENCE, RunningCommand, TestDirs, play, wait_for_file,
-    wait_until_gone,
+    FinishedCommand, ManualServer, NO_WAIT_MAX, PATIENCE, RunningCommand, TestDirs, play,
+    wait_for_file, wait_until_gone,
 };
 
 /// Sends the signal and waits for the end, which must come soon.
@@ -16,7 +16,7 @@ fn end_with(running: RunningCommand, signal: Signal) -> FinishedCommand {
     let sent = Instant::now();
     running.signal(signal);
     let finished = running.finish();
-    assert!(sent.elapsed() < Duration::from_secs(20), "{finished:?}");
+    assert!(sent.elapsed() < NO_WAIT_MAX, "{finished:?}");
     finished
 }
 
@@ -103,10 +103,11 @@ fn a_tool_that_will_not_go_is_killed() {
     all_gone(&pids);
 }
 
-/// Must be over so soon, at least once in three times: a busy machine may be late now and then.
+/// Must be over so soon, at least once in ten times: a busy machine may be late most of the time.
 fn assert_soon(limit: Duration, attempt: impl Fn() -> Duration) {
-    let took: Vec<Duration> = (0..3).map(|_| attempt()).take_while(|took| *took >= limit).collect();
-    assert!(took.len() < 3, "never within {limit:?}: {took:?}");
+    let took: Vec<Duration> =
+        (0..10).map(|_| attempt()).take_while(|took| *took >= limit).collect();
+    assert!(took.len() < 10, "never within {limit:?}: {took:?}");
 }
 
 #[test]
@@ -229,7 +230,7 @@ fn while_nobody_reads_the_answer() {
     rustix::process::kill_process(pid, Signal::INT).expect("it is still there");
     let status = child.wait().expect("an end");
     assert_eq!(status.code(), Some(130));
-    assert!(sent.elapsed() < Duration::from_secs(20));
+    assert!(sent.elapsed() < NO_WAIT_MAX);
 }
 
 #[test]

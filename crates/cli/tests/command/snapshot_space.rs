@@ -40,6 +40,24 @@ fn snapshots_that_no_session_needs_any_more_are_given_up() {
 }
 
 #[test]
+fn snapshots_of_a_session_that_cannot_be_read_for_a_while_are_kept() {
+    let dirs = TestDirs::new();
+    write(&dirs.file("a"), "one\n");
+    let server = record_session(&dirs, &[&["echo two > a"]]);
+    let history = dirs.journals().pop().expect("a journal").with_extension("kept");
+    let aside = history.with_extension("aside");
+    std::fs::rename(&history, &aside).expect("moved");
+    std::os::unix::fs::symlink(&history, &history).expect("a link to itself");
+    let flags = ["--dangerously-skip-permissions", "-p", "go"];
+    run(&mut dirs.asking(&server.url(), &flags)).answer();
+    std::fs::remove_file(&history).expect("removed");
+    std::fs::rename(&aside, &history).expect("back");
+    run(&mut dirs.asking(&server.url(), &flags)).answer();
+    rewind(&dirs, &["--to", "1", "--files"]);
+    assert_eq!(text(&dirs.file("a")), "one\n");
+}
+
+#[test]
 fn snapshots_are_bounded_by_settings() {
     let dirs = TestDirs::new();
     write(&dirs.file("a"), "one\n");

@@ -231,3 +231,28 @@ fn directories_that_were_added_are_taken_back_too() {
     rewind(&dirs, &["--undo"]);
     assert_eq!((read_tree(&dirs.work()), read_tree(&other)), after);
 }
+
+#[test]
+fn our_own_state_in_the_directory_is_neither_kept_nor_rewound() {
+    let dirs = TestDirs::new();
+    write(&dirs.file("a"), "one\n");
+    let server = play(
+        Script::new().answer(bash("echo two > a")).answer(ScriptedAnswer::text("Done.").repeat(0)),
+    );
+    let inside = |command: &mut Command| {
+        command.env("XDG_STATE_HOME", dirs.file(".state"));
+        command.env("CLAUDE_CONFIG_DIR", dirs.file(".config"));
+        run(command)
+    };
+    let flags = ["--dangerously-skip-permissions", "--session-id", SESSION, "-p", "go"];
+    inside(&mut dirs.asking(&server.url(), &flags)).answer();
+    assert!(
+        dirs.file(".state/windlass/sessions").exists() && dirs.file(".config/projects").exists()
+    );
+    let shown = inside(&mut dirs.windlass(&["diff", SESSION, "--stat"]));
+    assert!(shown.answer().ends_with("1 file changed, +1 -1\n"), "{shown:?}");
+    let rewound = inside(&mut dirs.windlass(&["rewind", SESSION, "--to", "1", "--files"]));
+    assert!(rewound.answer().contains("Restored 1 file."), "{rewound:?}");
+    assert_eq!(text(&dirs.file("a")), "one\n");
+    inside(&mut dirs.asking(&server.url(), &["-c", "-p", "go on"])).answer();
+}

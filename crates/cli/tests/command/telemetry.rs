@@ -13,7 +13,7 @@ use crate::collector::{Collector, CollectorBehaviour, attribute};
 use crate::fixture::{FinishedCommand, PATIENCE, RunningCommand, TestDirs, play, run};
 
 /// What makes all three signals go to a collector.
-fn send_to<'a>(command: &'a mut Command, protocol: &str, url: &str) -> &'a mut Command {
+pub(crate) fn send_to<'a>(command: &'a mut Command, protocol: &str, url: &str) -> &'a mut Command {
     command
         .env("CLAUDE_CODE_ENABLE_TELEMETRY", "1")
         .env("CLAUDE_CODE_ENHANCED_TELEMETRY_BETA", "1")

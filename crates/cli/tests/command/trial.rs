@@ -184,6 +184,9 @@ fn a_dry_run_can_write_its_own_session_and_no_other_state_of_ours() {
     // What programs wrote into the file with the session's id is not believed.
     let name = ended.stderr.rsplit(' ').next().unwrap_or_default().trim();
     assert!(name.starts_with("run-"), "{}", ended.stderr);
+    let unnamed = ask(&["--dry-run", "-r", "-p", "third"]);
+    assert!(unnamed.error_line(2).contains("--resume needs the id"), "{unnamed:?}");
+    assert_eq!(journals_beside(&first).len(), 2, "nothing was begun");
     // The session itself can be continued in a dry run, and then it is the one that may be written.
     let ended = ask(&["--dry-run", "-r", SESSION, "-p", "third"]);
     assert!(output(&ended).contains("+two"), "{} {}", ended.stdout, ended.stderr);

@@ -10,12 +10,10 @@ use serde_json::json;
 use windlass_rehearsal::{Script, ScriptedAnswer};
 
 use crate::fixture::{
-    ManualServer, PATIENCE, TestDirs, play, wait_for_file, wait_until_gone, wait_until_listening,
+    ManualServer, NO_WAIT_MAX, PATIENCE, TestDirs, play, wait_for_file, wait_until_gone,
+    wait_until_listening,
 };
 use crate::outputs::full_pipe;
-
-/// A second is the promise; a busy machine may take longer to notice that a process is gone.
-const SOON: Duration = Duration::from_secs(5);
 
 /// Deaf to every signal that can be ignored, and says in a file who it is.
 const DEAF: &str = "trap '' INT TERM HUP; sleep 600 & echo $$ $! > pids.txt; wait; sleep 600";
@@ -36,7 +34,7 @@ fn interrupt_twice(mut child: Child, what: &str) -> Option<i32> {
         if let Some(status) = child.try_wait().expect("a child") {
             break status;
         }
-        if sent.elapsed() > SOON {
+        if sent.elapsed() > NO_WAIT_MAX {
             let _ = child.kill();
             panic!("{what}: it does not end");
         }

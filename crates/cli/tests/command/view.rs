@@ -11,15 +11,15 @@ use windlass_rehearsal::{Script, ScriptedAnswer};
 use crate::fixture::{PATIENCE, RunningCommand, TestDirs, play, run};
 
 /// A viewer that runs, and how to ask it.
-struct RunningViewer {
+pub(crate) struct RunningViewer {
     command: RunningCommand,
     port: u16,
     token: String,
 }
 
 /// An answer as it came.
-struct Answer {
-    status: u16,
+pub(crate) struct Answer {
+    pub(crate) status: u16,
     head: String,
     body: String,
 }
@@ -31,11 +31,11 @@ impl Answer {
 }
 
 impl RunningViewer {
-    fn start(dirs: &TestDirs, arguments: &[&str]) -> Self {
+    pub(crate) fn start(dirs: &TestDirs, arguments: &[&str]) -> Self {
         Self::start_command(&mut dirs.windlass(&[&["view", "--no-open"], arguments].concat()))
     }
 
-    fn start_command(command: &mut std::process::Command) -> Self {
+    pub(crate) fn start_command(command: &mut std::process::Command) -> Self {
         let mut command = RunningCommand::start(command);
         command.wait_for_stdout("#token=");
         let address = command.seen_stdout().trim().to_owned();
@@ -60,7 +60,7 @@ impl RunningViewer {
         read_answer(stream)
     }
 
-    fn get_with(&self, path: &str, headers: &[&str]) -> Answer {
+    pub(crate) fn get_with(&self, path: &str, headers: &[&str]) -> Answer {
         let (line, host) =
             (format!("GET {path} HTTP/1.1"), format!("host: 127.0.0.1:{}", self.port));
         let mut lines = vec![line.as_str(), host.as_str(), "connection: close"];
@@ -68,7 +68,7 @@ impl RunningViewer {
         self.send(&lines, "")
     }
 
-    fn get(&self, path: &str) -> Value {
+    pub(crate) fn get(&self, path: &str) -> Value {
         let answer = self.get_with(path, &[&self.bearer()]);
         assert_eq!(answer.status, 200, "{path}: {}", answer.body);
         answer.json()
@@ -87,7 +87,7 @@ impl RunningViewer {
         self.send(&lines.each_ref().map(String::as_str), &body)
     }
 
-    fn bearer(&self) -> String {
+    pub(crate) fn bearer(&self) -> String {
         format!("authorization: Bearer {}", self.token)
     }
 
@@ -104,7 +104,7 @@ impl RunningViewer {
         }
     }
 
-    fn end(self) -> String {
+    pub(crate) fn end(self) -> String {
         self.command.signal(Signal::INT);
         let finished = self.command.finish();
         assert_eq!(finished.code, Some(0), "{}", finished.stderr);
@@ -130,7 +130,7 @@ fn read_answer(stream: TcpStream) -> Answer {
 }
 
 /// A session with a read, a failing command, a denied one, hostile text and a key.
-fn make_session(dirs: &TestDirs) -> String {
+pub(crate) fn make_session(dirs: &TestDirs) -> String {
     std::fs::create_dir_all(dirs.file(".claude")).expect("a folder");
     let rules = "{\n  \"permissions\": {\n    \"deny\": [\"Bash(rm:*)\"],\n    \"allow\": [\"Bash(cat:*)\", \"Write\"]\n  }\n}\n";
     std::fs::write(dirs.file(".claude/settings.json"), rules).expect("a file");
@@ -156,7 +156,7 @@ fn make_session(dirs: &TestDirs) -> String {
 }
 
 /// Put together here, so that no file of the repository looks like it holds a key.
-fn key() -> String {
+pub(crate) fn key() -> String {
     format!("ghp{}", "_0123456789abcdefghijABCDEFGHIJ")
 }
 
@@ -284,55 +284,6 @@ fn moments_requests_and_places_of_a_session_are_found() {
         let answer = viewer.get_with(path, &[&viewer.bearer()]);
         assert_eq!(answer.status, status, "{path}: {}", answer.body);
         assert!(answer.json()["error"]["message"].as_str().is_some_and(|words| words.len() > 10));
-    }
-    viewer.end();
-}
-
-#[test]
-fn a_request_is_shown_as_it_was_sent() {
-    let dirs = TestDirs::new();
-    let script = Script::new()
-        .answer(ScriptedAnswer::text("I look.").tool("Bash", json!({"command": "echo one"})))
-        .answer(ScriptedAnswer::text("Done."));
-    let server = play(script);
-    let asked = run(&mut dirs.asking(&server.url(), &["-p", "look here", "--trust-project"]));
-    assert_eq!(asked.code, Some(0), "{}", asked.stderr);
-    let journals = dirs.journals();
-    let id = journals[0].file_stem().unwrap().to_string_lossy().into_owned();
-    let viewer =
-        RunningViewer::start_command(&mut dirs.asking(&server.url(), &["view", "--no-open"]));
-    let of = |part: &str| viewer.get(&format!("/api/sessions/{id}{part}"));
-    let listed = of("/requests");
-    let seqs: Vec<u64> = listed["requests"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|request| request["seq"].as_u64().unwrap())
-        .collect();
-    let sent = server.requests();
-    assert_eq!(seqs.len(), sent.len(), "{listed}");
-    for (seq, sent) in seqs.iter().zip(&sent) {
-        let shown = of(&format!("/request/{seq}?form=wire"));
-        assert_eq!(shown["wire"], "anthropic_messages", "{shown}");
-        assert_eq!((&shown["path"], &shown["bytes"]), (&json!(sent.path), &json!(sent.body_bytes)));
-        let parse = |text: &str| serde_json::from_str::<Value>(text).unwrap();
-        assert_eq!(parse(shown["text"].as_str().unwrap()), parse(&sent.body));
-        let key = sent.headers.iter().find(|(name, _)| name == "x-api-key").expect("a key");
-        assert!(!shown.to_string().contains(&key.1), "{shown}");
-    }
-    let other = of(&format!("/request/{}?form=wire&wire=gemini", seqs[0]));
-    assert!(other["text"].as_str().unwrap().contains("\"contents\": ["), "{other}");
-    let difference = of(&format!("/request-diff?a={}&b={}&form=wire", seqs[0], seqs[1]));
-    let common = sent[0].body.bytes().zip(sent[1].body.bytes());
-    let common = common.take_while(|(one, two)| one == two).count();
-    assert_eq!(
-        (&difference["form"], &difference["shared_bytes"]),
-        (&json!("wire"), &json!(common))
-    );
-    assert!(difference["first"].as_str().unwrap().starts_with("messages"), "{difference}");
-    for wrong in ["form=x", "form=wire&wire=x"] {
-        let path = format!("/api/sessions/{id}/request/{}?{wrong}", seqs[0]);
-        assert_eq!(viewer.get_with(&path, &[&viewer.bearer()]).status, 400);
     }
     viewer.end();
 }
@@ -522,6 +473,28 @@ fn a_client_can_hold_up_nobody() {
 }
 
 #[test]
+fn a_session_that_was_rewound_to_its_beginning_goes_on() {
+    let dirs = TestDirs::new();
+    let id = make_session(&dirs);
+    let server = play(Script::new().answer(ScriptedAnswer::text("Begun again.")));
+    let mut command = dirs.asking(&server.url(), &["view", "--no-open", "--act"]);
+    let viewer = RunningViewer::start_command(&mut command);
+    let (session, act) = (format!("/api/sessions/{id}"), format!("/api/sessions/{id}/act"));
+    viewer.wait_for(&session, |session| session["complete"] == true);
+    let back = viewer.post(&format!("{act}/rewind"), &json!({"item": 0, "files": false}));
+    assert_eq!(back.status, 200, "{}", back.body);
+    viewer.wait_for(&session, |session| session["items"] == 0);
+    // Listed anew, without a prompt.
+    let list = viewer.wait_for("/api/sessions", |list| list["sessions"][0]["messages"] == 0);
+    assert_eq!(list["sessions"][0]["id"], json!(id), "{list}");
+    let sent = viewer.post(&format!("{act}/prompt"), &json!({"text": "once more"}));
+    assert_eq!(sent.status, 200, "{}", sent.body);
+    let items = format!("{session}/items?from=0&to=200");
+    viewer.wait_for(&items, |items| items["items"].to_string().contains("Begun again."));
+    viewer.end();
+}
+
+#[test]
 fn a_page_takes_part_and_that_is_written_down() {
     let dirs = TestDirs::new();
     let id = make_session(&dirs);
@@ -582,68 +555,4 @@ fn a_page_takes_part_and_that_is_written_down() {
     let replayed = viewer.get(&format!("/api/sessions/{id}/replay"));
     assert_eq!(replayed["matches"], true, "{replayed}");
     viewer.end();
-}
-
-#[test]
-fn an_export_holds_everything_but_secrets() {
-    let dirs = TestDirs::new();
-    let id = make_session(&dirs);
-    let file = dirs.file("session.html");
-    let exported =
-        run(&mut dirs.windlass(&["export", "--redact-paths", "--html", file.to_str().unwrap()]));
-    assert_eq!(exported.code, Some(0), "{}", exported.stderr);
-    assert!(exported.stderr.contains("Taken out: key, "), "{}", exported.stderr);
-    assert!(exported.stderr.contains("Taken out: path, "), "{}", exported.stderr);
-    let page = std::fs::read_to_string(&file).unwrap();
-    assert!(!page.contains(&key()) && !page.contains(&*dirs.work().to_string_lossy()));
-    let data =
-        page.split("id=\"windlass-data\">").nth(1).unwrap().split("</script>").next().unwrap();
-    assert!(!data.contains('<'));
-    let data: Value = serde_json::from_str(data).unwrap();
-    let items = &data[format!("/api/sessions/{id}/items?from=0&to=200")]["items"];
-    assert_eq!(items.as_array().unwrap().len(), 13);
-    assert!(items.to_string().contains("token [redacted]"), "{items}");
-    assert_eq!(data["/api/hello"]["export"], true);
-    assert_eq!(data["redactions"][0]["kind"], "key");
-    assert!(data.as_object().unwrap().keys().any(|path| path.contains("/diff?call=")));
-    // Nothing in it is loaded from anywhere.
-    assert!(page.contains(
-        "http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'sha256-"
-    ));
-    assert!(!page.contains("src=\"/") && !page.contains("href=\"/"));
-    for (flag, expected) in
-        [("--markdown", "# Session"), ("--json", "{\"/api/"), ("--trace", "\"traceEvents\"")]
-    {
-        let printed = run(&mut dirs.windlass(&["export", &id, flag, "-"]));
-        assert_eq!(printed.code, Some(0), "{}", printed.stderr);
-        assert!(printed.stdout.contains(expected) && !printed.stdout.contains(&key()), "{flag}");
-    }
-    half_keys_are_left_in_no_export();
-    let none = run(&mut dirs.windlass(&["export"]));
-    assert_eq!(none.code, Some(2), "{}", none.stderr);
-}
-
-/// Texts, labels and parsed Markdown are cut at lengths of their own, and a key lies across each of them.
-fn half_keys_are_left_in_no_export() {
-    let dirs = TestDirs::new();
-    let key = key();
-    let across = |length: usize| format!("{} {key} ", "x".repeat(length - 12));
-    // Labels of a timeline, titles of calls, prompts in lists, reasons, answers.
-    let prompt = format!("{}\n{}", across(80), across(120));
-    let command = format!("echo {}", across(110));
-    let answer = format!("{}{}", "word ".repeat((32 << 10) / 5 - 4), across(40));
-    let script = Script::new()
-        .answer(ScriptedAnswer::text("I look.").tool("Bash", json!({"command": command})))
-        .answer(ScriptedAnswer::text(answer));
-    let server = play(script);
-    let arguments = ["-p", &prompt, "--dangerously-skip-permissions"];
-    let asked = run(&mut dirs.asking(&server.url(), &arguments));
-    assert_eq!(asked.code, Some(0), "{}", asked.stderr);
-    for flag in ["--html", "--json", "--markdown", "--trace"] {
-        let printed = run(&mut dirs.windlass(&["export", flag, "-"]));
-        assert_eq!(printed.code, Some(0), "{}", printed.stderr);
-        let at = printed.stdout.find(&key[..6]);
-        let around = at.map(|at| &printed.stdout[at.saturating_sub(60)..at + 40]);
-        assert_eq!(around, None, "{flag}");
-    }
 }

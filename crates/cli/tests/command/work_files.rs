@@ -1,6 +1,7 @@
 //! Small things that tests about files in the working directory share.
 
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use serde_json::json;
 use windlass_rehearsal::ScriptedAnswer;
@@ -20,6 +21,18 @@ pub(crate) fn write(path: &Path, text: &str) {
 /// Empty where there is no file.
 pub(crate) fn text(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap_or_default()
+}
+
+/// The same command, started by a shell script as `"$@"`.
+pub(crate) fn started_by(script: &str, command: &Command) -> Command {
+    let mut shell = Command::new("sh");
+    shell.args(["-c", script, "sh"]).arg(command.get_program()).args(command.get_args());
+    shell.env_clear().envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    if let Some(folder) = command.get_current_dir() {
+        shell.current_dir(folder);
+    }
+    shell.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    shell
 }
 
 pub(crate) fn count_trials(dirs: &TestDirs) -> usize {

@@ -22,7 +22,7 @@ use super::model_routes::{EndpointRoute, ModelRoutes};
 use super::watchdog::{ReplyWatchdog, StreamWatchdog, WatchdogVerdict};
 use crate::call_inspector::CallInspector;
 use crate::notices::NoticeSender;
-use crate::observer::TracePosition;
+use crate::observer::{Observation, TracePosition};
 use crate::session_journal::durability::DurabilityGate;
 use windlass_engine::Event;
 
@@ -199,6 +199,7 @@ impl ModelClient {
         body: Vec<u8>,
     ) -> Result<Response, ModelFailure> {
         let path = route.dialect.path(&request.model);
+        self.notice_sender.observe(Observation::BodySent { request, body: &body });
         let trace_context = self.notice_sender.watch().and_then(|watch| {
             let base_url = route.http.base_url();
             watch.trace_context(TracePosition::Request { attempt: request.attempt, base_url })

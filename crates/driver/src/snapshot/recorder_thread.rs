@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::{oneshot, watch};
 use windlass_tool::ToolSessionContext;
 use windlass_vocabulary::ToolCallId;
-use windlass_workspace::{CancelFlag, LookDepth, SnapshotId, WorkspaceError};
+use windlass_workspace::{CancelFlag, SnapshotId, WorkspaceError};
 
 use super::SharedWorkspace;
 use super::change_notices::ChangeNotices;
@@ -87,6 +87,7 @@ impl RecorderThread {
                         self.notices.warn(OTHER_SESSION.to_owned());
                     }
                 });
+                shared.describe_untold().into_iter().for_each(|words| self.notices.warn(words));
             }
             if let Err(error) = done {
                 if matches!(error, WorkspaceError::Cancelled) {
@@ -110,7 +111,7 @@ impl RecorderThread {
         match job {
             SnapshotJob::Prepare { cancel } => for_each_root(shared, state, |root, state| {
                 let looked_at = Instant::now();
-                state.prepared = look(root, &cancel)?.map(|id| (id, looked_at));
+                state.prepared = root.look(&cancel)?.map(|id| (id, looked_at));
                 Ok(())
             }),
             SnapshotJob::Before { cancel, done } => {
@@ -149,7 +150,7 @@ impl RecorderThread {
         let begun = clock::unix_millis().saturating_sub(age);
         let from = match prepared {
             Some((id, _)) => Some(id),
-            None => look(root, cancel)?,
+            None => root.look(cancel)?,
         };
         let Some(from) = from else { return Ok(()) };
         self.record_background(root, state, from);
@@ -172,7 +173,7 @@ impl RecorderThread {
         let ended = for_each_root(shared, state, |root, state| {
             state.prepared = None;
             let Some(number) = state.span.take() else { return Ok(()) };
-            let Some(to) = look(root, &CancelFlag::new())? else { return Ok(()) };
+            let Some(to) = root.look(&CancelFlag::new())? else { return Ok(()) };
             let at = clock::unix_millis();
             state.left_at = has_background_work.then_some((to, at));
             let kept = self.history.store();
@@ -214,7 +215,7 @@ impl RecorderThread {
     /// The last snapshot of a session, for background work until its end.
     fn finish(&self, root: &SharedWorkspace, state: &mut RootState) -> Result<(), WorkspaceError> {
         if state.left_at.is_some()
-            && let Some(now) = look(root, &CancelFlag::new())?
+            && let Some(now) = root.look(&CancelFlag::new())?
         {
             self.record_background(root, state, now);
         }
@@ -224,10 +225,6 @@ impl RecorderThread {
     fn warn(&self, error: &dyn std::error::Error) {
         self.notices.warn(format!("changes made by commands cannot be undone: {error}"));
     }
-}
-
-fn look(root: &SharedWorkspace, cancel: &CancelFlag) -> Result<Option<SnapshotId>, WorkspaceError> {
-    root.run(|workspace| Ok(workspace.look(LookDepth::Quick, cancel)?.id))
 }
 
 /// Runs the job for every directory. A failure affects only its directory; the first error is

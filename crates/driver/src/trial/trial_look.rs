@@ -87,8 +87,8 @@ fn look(arguments: &[OsString]) -> Result<SnapshotId, String> {
         store: PathBuf::from(store),
         home: Some(PathBuf::from(home)).filter(|home| !home.as_os_str().is_empty()),
         store_bytes_max: bytes_max,
-        age_max: None,
         is_overlay: true,
+        ..SnapshotConfig::default()
     };
     let secrets = Secrets::default();
     let mut text = String::new();

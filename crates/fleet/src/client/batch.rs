@@ -8,23 +8,25 @@ use std::time::Duration;
 
 use ring::digest::{SHA256, digest};
 use serde_json::{Value, json};
+use windlass_fleet::session_spec::{SessionSpec, WorkspaceSpec};
 use windlass_host::command_error::CommandError;
 use windlass_host::exit::Exit;
 use windlass_vocabulary::to_hex;
 
 use super::gateway_client::GatewayClient;
-use super::row_file::{fill_template, read_rows};
-use super::{text_of, to_spec, to_usd};
+use super::row_file::{BatchRow, fill_template, read_rows};
+use super::{text_of, to_unchecked_spec, to_usd};
 use crate::args::BatchArgs;
 
 pub(crate) async fn run(args: BatchArgs) -> Result<Exit, CommandError> {
-    let spec = to_spec(&args.spec)?;
+    let spec = to_unchecked_spec(&args.spec);
     let rows = read_rows(&args.rows).map_err(CommandError::usage)?;
     let mut prompts = Vec::new();
+    let mut specs = Vec::new();
     for (number, row) in rows.iter().enumerate() {
-        let prompt = fill_template(&args.template, row)
-            .map_err(|words| CommandError::usage(format!("row {}: {words}", number + 1)))?;
-        prompts.push(prompt);
+        let wrong = |words: String| CommandError::usage(format!("row {}: {words}", number + 1));
+        prompts.push(fill_template(&args.template, row).map_err(wrong)?);
+        specs.push(fill_spec(&spec, row).map_err(wrong)?);
     }
     let worst = match spec.max_budget_usd {
         #[allow(clippy::cast_precision_loss, reason = "for people")]
@@ -42,7 +44,7 @@ pub(crate) async fn run(args: BatchArgs) -> Result<Exit, CommandError> {
     let batch = text_of(&client.post("/v1/batches", &json!({ "name": name })).await?, "id");
     eprintln!("{} sessions, {worst}", prompts.len());
     let mut ids = Vec::new();
-    for (number, prompt) in prompts.iter().enumerate() {
+    for (number, (prompt, spec)) in prompts.iter().zip(&specs).enumerate() {
         let id = derive_id(&batch, number, prompt);
         let body = json!({ "id": id, "prompt": prompt, "spec": spec, "batch": batch,
             "row": number + 1, "name": format!("{name} {}", number + 1),
@@ -67,6 +69,19 @@ pub(crate) async fn run(args: BatchArgs) -> Result<Exit, CommandError> {
     Ok(if is_done { Exit::SUCCESS } else { Exit::FAILURE })
 }
 
+/// The spec of one row: `--git` and `--commit` may name columns, too.
+fn fill_spec(spec: &SessionSpec, row: &BatchRow) -> Result<SessionSpec, String> {
+    let workspace = match &spec.workspace {
+        None => None,
+        Some(WorkspaceSpec { git, commit }) => {
+            let commit = commit.as_ref().map(|commit| fill_template(commit, row)).transpose()?;
+            Some(WorkspaceSpec { git: fill_template(git, row)?, commit })
+        }
+    };
+    let spec = SessionSpec { workspace, ..spec.clone() };
+    spec.check().map(|()| spec)
+}
+
 /// Polls each session until none of them is queued or running.
 async fn wait_for_all(client: &GatewayClient, ids: &[String]) -> Result<Vec<Value>, CommandError> {
     let mut outcomes: Vec<Option<Value>> = vec![None; ids.len()];
@@ -84,13 +99,22 @@ async fn wait_for_all(client: &GatewayClient, ids: &[String]) -> Result<Vec<Valu
             }
         }
         let done = outcomes.iter().flatten().count();
-        eprint!("\r{done} of {} ended", ids.len());
+        let cost = outcomes.iter().flatten();
+        let cost: i64 = cost.filter_map(|row| row.get("cost_micro_usd")?.as_i64()).sum();
+        eprint!("\r{} {}", render_bar(done, ids.len()), to_usd(&json!(cost)));
         if done == ids.len() {
             eprintln!();
             return Ok(outcomes.into_iter().flatten().collect());
         }
         tokio::time::sleep(POLL).await;
     }
+}
+
+/// `[#####---------------] 1 of 4 ended`.
+fn render_bar(done: usize, all: usize) -> String {
+    let filled = (done * BAR_WIDTH).checked_div(all).unwrap_or(BAR_WIDTH);
+    let (full, empty) = ("#".repeat(filled), "-".repeat(BAR_WIDTH - filled));
+    format!("[{full}{empty}] {done} of {all} ended")
 }
 
 fn render_report(name: &str, server: &str, outcomes: &[Value]) -> String {
@@ -132,5 +156,24 @@ fn derive_id(batch: &str, number: usize, prompt: &str) -> String {
     format!("{}-{}-8{}-8{}-{}", part(0, 8), part(8, 12), part(13, 16), part(17, 20), part(20, 32))
 }
 
+const BAR_WIDTH: usize = 20;
 const POLL: Duration = Duration::from_secs(1);
 const FAILURES_MAX: u32 = 60;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_may_name_its_repository() {
+        let workspace = WorkspaceSpec { git: "{repository}".to_owned(), commit: None };
+        let spec = SessionSpec { workspace: Some(workspace), ..SessionSpec::default() };
+        let row = |url: &str| BatchRow::from([("repository".to_owned(), url.to_owned())]);
+        let filled = fill_spec(&spec, &row("https://example.org/one")).unwrap();
+        assert_eq!(filled.workspace.unwrap().git, "https://example.org/one");
+        assert!(fill_spec(&spec, &row("ext::sh")).unwrap_err().contains("workspace.git"));
+        assert!(fill_spec(&spec, &BatchRow::new()).unwrap_err().contains("`repository`"));
+        assert_eq!(render_bar(1, 4), "[#####---------------] 1 of 4 ended");
+        assert_eq!(render_bar(4, 4), "[####################] 4 of 4 ended");
+    }
+}

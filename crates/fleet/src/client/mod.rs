@@ -14,8 +14,14 @@ use self::gateway_client::GatewayClient;
 use crate::args::{AnswerArgs, AnswerWord, PsArgs, SessionArg, SpecArgs, SubmitArgs};
 
 fn to_spec(args: &SpecArgs) -> Result<SessionSpec, CommandError> {
+    let spec = to_unchecked_spec(args);
+    spec.check().map_err(CommandError::usage)?;
+    Ok(spec)
+}
+
+fn to_unchecked_spec(args: &SpecArgs) -> SessionSpec {
     let git = args.git.clone();
-    let spec = SessionSpec {
+    SessionSpec {
         model: args.model.clone(),
         permission_mode: args.permission_mode.clone(),
         deny_questions: args.deny_questions,
@@ -25,9 +31,7 @@ fn to_spec(args: &SpecArgs) -> Result<SessionSpec, CommandError> {
         max_budget_usd: args.max_budget_usd,
         append_system_prompt: None,
         workspace: git.map(|git| WorkspaceSpec { git, commit: args.commit.clone() }),
-    };
-    spec.check().map_err(CommandError::usage)?;
-    Ok(spec)
+    }
 }
 
 pub(crate) async fn submit(args: SubmitArgs) -> Result<Exit, CommandError> {

@@ -9,14 +9,25 @@ pub(crate) type BatchRow = BTreeMap<String, String>;
 pub(crate) fn read_rows(path: &Path) -> Result<Vec<BatchRow>, String> {
     let text =
         std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
-    let is_json = path.extension().is_some_and(|end| end == "jsonl" || end == "ndjson");
-    let rows = if is_json { read_json_rows(&text) } else { read_csv_rows(&text) };
+    let end = path.extension().and_then(|end| end.to_str()).unwrap_or_default();
+    let rows = match end {
+        "jsonl" | "ndjson" => read_json_rows(&text),
+        "txt" => Ok(read_repositories(&text)),
+        _ => read_csv_rows(&text),
+    };
     let rows = rows.map_err(|words| format!("{}: {words}", path.display()))?;
     match rows.len() {
         0 => Err(format!("{}: there are no rows", path.display())),
         count if count > ROWS_MAX => Err(format!("{}: more than {ROWS_MAX} rows", path.display())),
         _ => Ok(rows),
     }
+}
+
+/// A list of repositories: one a line, the column `repository`.
+fn read_repositories(text: &str) -> Vec<BatchRow> {
+    let lines = text.lines().map(str::trim);
+    let lines = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
+    lines.map(|line| BatchRow::from([("repository".to_owned(), line.to_owned())])).collect()
 }
 
 fn read_json_rows(text: &str) -> Result<Vec<BatchRow>, String> {
@@ -137,6 +148,7 @@ mod tests {
         assert!(fill_template("{none}", &rows[0]).unwrap_err().contains("name, why"));
         assert!(read_csv_rows("a,b\n1\n").unwrap_err().contains("line 2"));
         assert!(read_csv_rows("a\n\"1\n").is_err());
+        assert_eq!(read_repositories("# ours\nhttps://a/b\n\n")[0]["repository"], "https://a/b");
         assert_eq!(read_json_rows("{\"a\":1}\n").unwrap()[0]["a"], "1");
     }
 }

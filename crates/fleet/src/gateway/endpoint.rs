@@ -11,11 +11,14 @@ use windlass_host::random;
 use super::GatewayContext;
 use super::body::GatewayBody;
 use super::event_stream::follow_events;
-use super::http_error::{HttpError, json_response, text_response};
+use super::http_error::{HttpError, json_response, page_response, text_response};
 use super::request_limits::{read_json, read_query, read_token};
 use super::routes::{ApiEndpoint, RouteMatch, find_route, is_session_id};
 use crate::session_spec::SessionSpec;
-use crate::store::{NewSession, PATCH_BLOB, SessionFilter, SessionRow, TokenHolder, TokenRole};
+use crate::store::{
+    ForkedSession, NewSession, PATCH_BLOB, SessionFilter, SessionRow, TokenHolder, TokenRole,
+};
+use crate::store_transfer::copy_journal;
 
 type EndpointResult = Result<Response<GatewayBody>, HttpError>;
 
@@ -40,10 +43,13 @@ async fn dispatch(context: &Arc<GatewayContext>, request: Request<Incoming>) -> 
         }
     };
     let Some(role) = route.role else {
-        if route.endpoint == ApiEndpoint::Description {
-            return Ok(json_response(StatusCode::OK, include_str!("openapi.json").to_owned()));
-        }
-        return show_health(context).await;
+        return match route.endpoint {
+            ApiEndpoint::Description => {
+                Ok(json_response(StatusCode::OK, include_str!("openapi.json").to_owned()))
+            }
+            ApiEndpoint::Page => Ok(page_response()),
+            _ => show_health(context).await,
+        };
     };
     let unknown = || HttpError::new(StatusCode::UNAUTHORIZED, "the token is unknown or expired");
     let token = read_token(&request)?;
@@ -112,6 +118,16 @@ struct AnswerBody {
     /// `allow` or `deny`.
     behavior: String,
     message: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ForkBody {
+    prompt: String,
+    id: Option<String>,
+    name: Option<String>,
+    #[serde(default)]
+    priority: i32,
 }
 
 #[derive(Debug, Deserialize)]
@@ -245,10 +261,12 @@ impl AskedRequest<'_> {
                 json!({ "id": uuid, "number": number })
             }
             ApiEndpoint::AnswerQuestion => return self.answer_question(id).await,
+            ApiEndpoint::ForkSession => return self.fork_session(row).await,
             ApiEndpoint::CancelSession => {
                 json!({ "id": id, "state": store.cancel_session(id).await? })
             }
             ApiEndpoint::Health
+            | ApiEndpoint::Page
             | ApiEndpoint::Metrics
             | ApiEndpoint::Description
             | ApiEndpoint::SubmitSession
@@ -261,6 +279,45 @@ impl AskedRequest<'_> {
 }
 
 impl AskedRequest<'_> {
+    /// A new session that goes on from the end of this one, with its files.
+    async fn fork_session(self, row: SessionRow) -> EndpointResult {
+        let store = &self.context.store;
+        let body: ForkBody = read_json(self.request).await?;
+        let id = body.id.unwrap_or_else(random::generate_uuid).to_ascii_lowercase();
+        if !is_session_id(&id) || body.prompt.trim().is_empty() {
+            let words = "`prompt` must not be empty, and `id` must be a UUID";
+            return Err(HttpError::bad_request(words));
+        }
+        if matches!(row.state.as_str(), "queued" | "running") {
+            let words = format!("the session is {}; fork it when it has ended", row.state);
+            return Err(HttpError::new(StatusCode::CONFLICT, words));
+        }
+        let spec = store.read_spec(&row.id).await?.ok_or_else(HttpError::no_session)?;
+        let source = row.id.clone();
+        let files = store.read_journals(&source).await?;
+        let new_id = id.clone();
+        let copied =
+            tokio::task::spawn_blocking(move || copy_journal(&source, &files, &new_id)).await;
+        let journal = copied
+            .map_err(|error| HttpError::bad_request(error.to_string()))?
+            .map_err(HttpError::bad_request)?;
+        let budget_micro = row.money.budget_micro.and_then(|most| u64::try_from(most).ok());
+        let new = NewSession {
+            id: id.clone(),
+            tenant: row.tenant,
+            batch: None,
+            priority: body.priority.clamp(-1000, 1000),
+            spec,
+            title: body.name.map(|name| name.chars().take(200).collect()),
+            budget_micro,
+            content: body.prompt,
+            sender: self.holder.name.clone(),
+        };
+        let fork = ForkedSession { new, source: row.id, journal };
+        store.fork_session(&fork).await?;
+        Ok(json_response(StatusCode::CREATED, json!({ "id": id, "state": "queued" }).to_string()))
+    }
+
     fn follow_events(self, id: String) -> EndpointResult {
         let query = read_query(&self.request, &["after", "follow"])?;
         let last = self.request.headers().get("last-event-id");

@@ -71,6 +71,18 @@ pub(crate) fn json_response(status: StatusCode, body: String) -> Response<Gatewa
     text_response(status, "application/json", body)
 }
 
+/// The page may load nothing from elsewhere, and no other page may show it in a frame.
+pub(crate) fn page_response() -> Response<GatewayBody> {
+    let page = include_str!("page.html").to_owned();
+    let mut response = text_response(StatusCode::OK, "text/html; charset=utf-8", page);
+    let policy = hyper::header::HeaderValue::from_static(
+        "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
+         connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    );
+    response.headers_mut().insert(hyper::header::CONTENT_SECURITY_POLICY, policy);
+    response
+}
+
 pub(crate) fn text_response(
     status: StatusCode,
     kind: &'static str,

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::store::{FleetStore, StoreError};
+use crate::store::{SessionStore, StoreError};
 
 #[derive(Debug, Default)]
 pub(crate) struct GatewayMetrics {
@@ -21,7 +21,7 @@ impl GatewayMetrics {
         self.streams.fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(crate) async fn render(&self, store: &FleetStore) -> Result<String, StoreError> {
+    pub(crate) async fn render(&self, store: &SessionStore) -> Result<String, StoreError> {
         let mut text = String::from("# TYPE windlass_sessions gauge\n");
         for (state, count) in store.count_states().await? {
             text.push_str(&format!("windlass_sessions{{state=\"{state}\"}} {count}\n"));

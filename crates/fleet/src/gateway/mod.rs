@@ -1,5 +1,6 @@
-//! `windlass-fleet serve`: the HTTP API in front of the store. It is stateless: any number of
-//! gateways serve the same fleet, and when one dies its clients only reconnect.
+//! `windlass-fleet serve`: the HTTP API in front of the store. With a database it is stateless: any
+//! number of gateways serve the same fleet, and when one dies its clients only reconnect. Without
+//! one it also runs the sessions, and keeps them in files.
 
 mod body;
 mod endpoint;
@@ -25,12 +26,11 @@ use windlass_host::signals::SignalListener;
 
 use self::endpoint::answer_request;
 use self::metrics::GatewayMetrics;
-use crate::store::FleetStore;
-use crate::worker::report_line;
+use crate::store::{FileStore, FleetStore, SessionStore, StoreNews};
+use crate::worker::{self, WorkerOptions, report_line};
 
 #[derive(Clone, Debug)]
 pub struct GatewayOptions {
-    pub store_url: String,
     pub listen: String,
     /// Limit on concurrent connections.
     pub connections: usize,
@@ -39,7 +39,7 @@ pub struct GatewayOptions {
 /// Shared by all requests.
 #[derive(Debug)]
 pub(crate) struct GatewayContext {
-    pub(crate) store: FleetStore,
+    pub(crate) store: SessionStore,
     pub(crate) metrics: GatewayMetrics,
     /// Ids of sessions with new events.
     pub(crate) news: broadcast::Sender<String>,
@@ -47,13 +47,41 @@ pub(crate) struct GatewayContext {
     pub(crate) is_ending: watch::Sender<bool>,
 }
 
-pub async fn serve(options: GatewayOptions) -> Result<Exit, CommandError> {
-    let store = FleetStore::open(&options.store_url, DATABASE_CONNECTIONS).await;
+/// Serves the fleet with this database.
+pub async fn serve(store_url: &str, options: GatewayOptions) -> Result<Exit, CommandError> {
+    let store = FleetStore::open(store_url, DATABASE_CONNECTIONS).await;
     let store = store.map_err(|error| CommandError::failure(error.to_string()))?;
-    let listener = TcpListener::bind(&options.listen).await.map_err(|error| {
-        let address = &options.listen;
+    let listener = listen_at(&options.listen).await?;
+    serve_on(SessionStore::Database(store), listener, options).await
+}
+
+/// Serves without a database: sessions run here, and are kept in the worker's folder.
+pub async fn serve_embedded(
+    options: GatewayOptions,
+    worker: WorkerOptions,
+) -> Result<Exit, CommandError> {
+    let root = worker.directory.join("store");
+    let store = FileStore::open(&root).map_err(|error| CommandError::failure(error.to_string()))?;
+    let store = SessionStore::Files(Arc::new(store));
+    let listener = listen_at(&options.listen).await?;
+    report_line(&format!("the token is in {}", root.join("token").display()));
+    let serving = serve_on(store.clone(), listener, options);
+    // Both end with the same signal. If one fails, the other is dropped, and its sessions with it.
+    let (exit, _) = tokio::try_join!(serving, worker::run_on(store, worker))?;
+    Ok(exit)
+}
+
+async fn listen_at(address: &str) -> Result<TcpListener, CommandError> {
+    TcpListener::bind(address).await.map_err(|error| {
         CommandError::failure(format!("{address} cannot be listened at: {error}; see --listen"))
-    })?;
+    })
+}
+
+async fn serve_on(
+    store: SessionStore,
+    listener: TcpListener,
+    options: GatewayOptions,
+) -> Result<Exit, CommandError> {
     let address =
         listener.local_addr().map_err(|error| CommandError::failure(error.to_string()))?;
     let context = Arc::new(GatewayContext {
@@ -125,16 +153,17 @@ async fn serve_connection(stream: TcpStream, context: Arc<GatewayContext>) {
     }
 }
 
-/// Forwards the database's notifications. Without them streams still work, by polling.
+/// Forwards the store's notifications. Without them streams still work, by polling.
 async fn hear_news(context: Arc<GatewayContext>) {
     loop {
-        if let Ok(mut listener) = context.store.pool.listen(&["windlass_events"]).await {
+        if let Some(mut listener) = context.store.listen().await {
             // Reconnects after a silence, since a dead connection cannot be told from an idle one.
-            while let Ok(Ok(Some(heard))) =
-                tokio::time::timeout(HEARING_SILENCE, listener.try_recv()).await
+            while let Ok(Some(heard)) = tokio::time::timeout(HEARING_SILENCE, listener.next()).await
             {
-                // Fails when no stream is subscribed.
-                let _ = context.news.send(heard.payload().to_owned());
+                if let StoreNews::Events(session) = heard {
+                    // Fails when no stream is subscribed.
+                    let _ = context.news.send(session);
+                }
             }
         }
         tokio::time::sleep(HEARING_PAUSE).await;

@@ -16,6 +16,8 @@ pub enum ApiEndpoint {
     ListQuestions,
     AnswerQuestion,
     CancelSession,
+    ForkSession,
+    Page,
     ShowResult,
     ShowPatch,
     AddBatch,
@@ -47,6 +49,7 @@ const APPROVE: Option<TokenRole> = Some(TokenRole::Approve);
 const ADMIN: Option<TokenRole> = Some(TokenRole::Admin);
 
 pub const ROUTES: &[Route] = &[
+    route("GET", "/", None, ApiEndpoint::Page),
     route("GET", "/v1/health", None, ApiEndpoint::Health),
     route("GET", "/v1/openapi.json", None, ApiEndpoint::Description),
     route("GET", "/metrics", ADMIN, ApiEndpoint::Metrics),
@@ -58,6 +61,7 @@ pub const ROUTES: &[Route] = &[
     route("GET", "/v1/sessions/{id}/questions", WATCH, ApiEndpoint::ListQuestions),
     route("POST", "/v1/sessions/{id}/answers", APPROVE, ApiEndpoint::AnswerQuestion),
     route("POST", "/v1/sessions/{id}/cancel", SUBMIT, ApiEndpoint::CancelSession),
+    route("POST", "/v1/sessions/{id}/fork", SUBMIT, ApiEndpoint::ForkSession),
     route("GET", "/v1/sessions/{id}/result", WATCH, ApiEndpoint::ShowResult),
     route("GET", "/v1/sessions/{id}/patch", WATCH, ApiEndpoint::ShowPatch),
     route("POST", "/v1/batches", SUBMIT, ApiEndpoint::AddBatch),

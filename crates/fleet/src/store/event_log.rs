@@ -22,6 +22,14 @@ impl FleetStore {
         Ok(added.fetch_one(&self.pool).await?)
     }
 
+    /// The ids of all frames that have one.
+    pub async fn list_event_ids(&self, session: &str) -> Result<Vec<String>, StoreError> {
+        let ids = sqlx::query_scalar(
+            "select uuid from windlass.events where session = $1 and uuid is not null",
+        );
+        Ok(ids.bind(session).fetch_all(&self.pool).await?)
+    }
+
     /// Frames after number `after`, oldest first.
     pub async fn read_events(
         &self,

@@ -1,6 +1,6 @@
 //! Journals as bytes: fenced append, truncate, and read.
 
-use windlass_journal::store::journal_lines::{JournalLinesSummary, summarize_lines};
+use windlass_journal::store::journal_lines::summarize_lines;
 
 use super::{FleetStore, StoreError, to_i64, to_u64};
 
@@ -31,11 +31,8 @@ pub(crate) const MAIN_FILE: &str = "session.jsonl";
 pub(crate) const PATCH_BLOB: &str = "patch";
 
 impl FleetStore {
-    /// Appends if the claim holds. Returns the new length of the file and a summary of the lines.
-    pub async fn append_journal(
-        &self,
-        request: AppendRequest<'_>,
-    ) -> Result<(u64, JournalLinesSummary), StoreError> {
+    /// Appends if the claim holds. Returns the new length of the file.
+    pub async fn append_journal(&self, request: AppendRequest<'_>) -> Result<u64, StoreError> {
         let summary = summarize_lines(request.bytes);
         // Nested sessions number their records separately.
         let is_main = !request.file.contains('/');
@@ -57,7 +54,7 @@ impl FleetStore {
         .await?;
         let value = to_u64(value);
         match outcome.as_str() {
-            "appended" => Ok((value, summary)),
+            "appended" => Ok(value),
             "fenced" => Err(StoreError::Fenced { ours: request.epoch, current: value }),
             "missing" => Err(StoreError::NoSession(request.session.to_owned())),
             _ => Err(StoreError::Conflict {
@@ -113,6 +110,18 @@ impl FleetStore {
         let blob =
             sqlx::query_scalar("select bytes from windlass.blobs where session = $1 and name = $2");
         Ok(blob.bind(session).bind(name).fetch_optional(&self.pool).await?)
+    }
+
+    /// The long outputs of a session: file name and content.
+    pub async fn read_spills(&self, session: &str) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
+        let rows: Vec<(String, Vec<u8>)> = sqlx::query_as(
+            "select name, bytes from windlass.blobs where session = $1 and name like 'spill.%'",
+        )
+        .bind(session)
+        .fetch_all(&self.pool)
+        .await?;
+        let to_file_name = |name: String| name.trim_start_matches("spill.").to_owned();
+        Ok(rows.into_iter().map(|(name, bytes)| (to_file_name(name), bytes)).collect())
     }
 
     pub async fn read_journals(&self, session: &str) -> Result<Vec<JournalFile>, StoreError> {

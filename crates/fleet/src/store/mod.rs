@@ -6,21 +6,32 @@
 
 mod claim;
 mod event_log;
+mod file_store;
 mod inbox;
 mod journal_bytes;
+mod local_sessions;
 mod migration;
+mod session_files;
 mod session_rows;
+mod session_store;
 mod store_error;
 mod store_pool;
 mod tenant;
 mod token;
 
 pub use claim::{ClaimEnd, ClaimedRow, HeldSession, RenewedLease, WorkerRow};
+pub use file_store::FileStore;
+pub(crate) use file_store::StoreNews;
 pub use inbox::{InboxAnswer, InboxMessage, SessionInbox};
 pub use journal_bytes::{AppendRequest, JournalFile};
 pub(crate) use journal_bytes::{MAIN_FILE, PATCH_BLOB};
+pub use local_sessions::LocalSessionRow;
 pub use migration::{SCHEMA_VERSION, SchemaState};
-pub use session_rows::{NewSession, SessionFilter, SessionMoney, SessionRow, SessionTimes};
+pub use session_files::{HeldClaim, NewPack};
+pub use session_rows::{
+    ForkedSession, NewSession, SessionFilter, SessionMoney, SessionRow, SessionTimes,
+};
+pub use session_store::SessionStore;
 pub use store_error::StoreError;
 pub(crate) use store_pool::StorePool;
 pub use tenant::{TenantChange, TenantRow};

@@ -1,9 +1,10 @@
 //! Session rows: submit, read, list, cancel.
 
 use sqlx::postgres::PgRow;
-use sqlx::{FromRow, Row};
+use sqlx::{Connection, FromRow, Row};
+use windlass_journal::store::journal_lines::summarize_lines;
 
-use super::{FleetStore, StoreError, to_i64, to_u64};
+use super::{FleetStore, MAIN_FILE, StoreError, to_i64, to_u64};
 use crate::session_spec::SessionSpec;
 
 #[derive(Clone, Debug)]
@@ -18,6 +19,16 @@ pub struct NewSession {
     /// The first prompt.
     pub content: String,
     pub sender: String,
+}
+
+/// A session that begins as a copy.
+#[derive(Clone, Debug)]
+pub struct ForkedSession {
+    pub new: NewSession,
+    /// The session it is copied from, of the same tenant.
+    pub source: String,
+    /// Its journal: the records of the source under a head of its own.
+    pub journal: Vec<u8>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -136,6 +147,59 @@ impl FleetStore {
         }
     }
 
+    /// Queues a session that begins with the records and files of another one. Nothing of it can be
+    /// seen before all of it is there.
+    pub async fn fork_session(&self, fork: &ForkedSession) -> Result<(), StoreError> {
+        let ForkedSession { new, source, journal } = fork;
+        let mut held = self.pool.connection().await?;
+        let mut transaction = held.get()?.begin().await?;
+        let seq = summarize_lines(journal).last_seq.unwrap_or(0);
+        let added = sqlx::query(
+            "insert into windlass.sessions (id, tenant, state, priority, spec, title, \
+             budget_micro, provider, seq, base_commit) select $1, tenant, 'idle', $3, $4, $5, $6, \
+             provider, $7, base_commit from windlass.sessions where id = $2 on conflict do nothing",
+        )
+        .bind(&new.id)
+        .bind(source)
+        .bind(new.priority)
+        .bind(&new.spec)
+        .bind(&new.title)
+        .bind(new.budget_micro.map(to_i64))
+        .bind(to_i64(seq))
+        .execute(&mut *transaction)
+        .await?;
+        if added.rows_affected() == 0 {
+            return Err(StoreError::SessionExists(new.id.clone()));
+        }
+        for statement in [
+            "insert into windlass.packs (session, number, epoch, snapshot, bytes) \
+             select $1, number, 0, snapshot, bytes from windlass.packs where session = $2",
+            "insert into windlass.blobs (session, name, epoch, bytes) select $1, name, 0, bytes \
+             from windlass.blobs where session = $2 and name like 'spill.%'",
+        ] {
+            let copied = sqlx::query(statement).bind(&new.id).bind(source);
+            copied.execute(&mut *transaction).await?;
+        }
+        sqlx::query(
+            "insert into windlass.journal (session, file, position, epoch, bytes) \
+             values ($1, $2, 0, 0, $3)",
+        )
+        .bind(&new.id)
+        .bind(MAIN_FILE)
+        .bind(journal)
+        .execute(&mut *transaction)
+        .await?;
+        sqlx::query("select windlass.add_message($1, $1, $2, $3)")
+            .bind(&new.id)
+            .bind(&new.content)
+            .bind(&new.sender)
+            .execute(&mut *transaction)
+            .await?;
+        transaction.commit().await?;
+        held.release();
+        Ok(())
+    }
+
     pub async fn read_session(&self, id: &str) -> Result<Option<SessionRow>, StoreError> {
         let text = format!("select {COLUMNS} from windlass.sessions where id = $1");
         Ok(sqlx::query_as(&text).bind(id).fetch_optional(&self.pool).await?)
@@ -157,6 +221,12 @@ impl FleetStore {
             .bind(&filter.after)
             .bind(i64::from(filter.limit));
         Ok(rows.fetch_all(&self.pool).await?)
+    }
+
+    /// How a session runs.
+    pub async fn read_spec(&self, id: &str) -> Result<Option<String>, StoreError> {
+        let spec = sqlx::query_scalar("select spec from windlass.sessions where id = $1").bind(id);
+        Ok(spec.fetch_optional(&self.pool).await?)
     }
 
     /// The number of sessions per state.

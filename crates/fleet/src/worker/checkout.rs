@@ -66,8 +66,32 @@ pub(crate) fn check_out(request: &CheckoutRequest<'_>) -> Result<String, String>
     Ok(inside.run(&["rev-parse", "HEAD"])?.trim().to_owned())
 }
 
+/// Removes mirrors that no session has used for this long. A mirror in use is locked. Blocks.
+pub(crate) fn remove_unused_repositories(repositories: &Path, age: Duration) -> usize {
+    let mut removed = 0;
+    for entry in std::fs::read_dir(repositories).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.extension().is_none_or(|end| end != "lock") {
+            continue;
+        }
+        // Every use opens the lock anew and so changes its time.
+        let used = entry.metadata().and_then(|found| found.modified());
+        let is_old = used.is_ok_and(|used| used.elapsed().is_ok_and(|elapsed| elapsed > age));
+        let Ok(lock) = std::fs::File::open(&path) else { continue };
+        if is_old && lock.try_lock().is_ok() {
+            let _ = std::fs::remove_dir_all(path.with_extension("git"));
+            let _ = std::fs::remove_dir_all(path.with_extension("partial"));
+            // The lock stays: another session may wait for it right now.
+            removed += 1;
+        }
+    }
+    removed
+}
+
 fn wait_for_lock(path: &Path, cancel: &CancelFlag) -> Result<std::fs::File, String> {
     let lock = std::fs::File::create(path).map_err(|error| error.to_string())?;
+    let touched = lock.set_modified(std::time::SystemTime::now());
+    touched.map_err(|error| error.to_string())?;
     let deadline = Instant::now() + GIT_TIMEOUT;
     loop {
         match lock.try_lock() {
@@ -130,10 +154,18 @@ impl GitCall {
             false => {
                 let errors = errors.join().unwrap_or_default();
                 let name = arguments.iter().find(|word| !word.starts_with(['-', '/']));
-                Err(format!("git {}: {}", name.unwrap_or(&""), errors.trim()))
+                let name = name.unwrap_or(&"");
+                Err(format!("git {name}: {}; check --git and --commit", find_reason(&errors)))
             }
         }
     }
+}
+
+/// The line in which git says why it failed; the others are progress and advice.
+fn find_reason(errors: &str) -> &str {
+    let mut lines = errors.lines().map(str::trim).filter(|line| !line.is_empty());
+    let fatal = lines.clone().find_map(|line| line.strip_prefix("fatal: "));
+    fatal.or_else(|| lines.next_back()).unwrap_or("it does not say why")
 }
 
 /// The leader of a process group, which is killed on drop.
@@ -168,3 +200,26 @@ fn cancelled() -> String {
 const GIT_TIMEOUT: Duration = Duration::from_secs(600);
 const GIT_POLL: Duration = Duration::from_millis(20);
 const OUTPUT_BYTES_MAX: u64 = 64 << 10;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mirrors_are_removed_when_nothing_used_them_for_long() {
+        let folder = tempfile::tempdir().unwrap();
+        let old = std::time::SystemTime::now() - Duration::from_secs(1000);
+        let mut locks = Vec::new();
+        for name in ["old", "held", "new"] {
+            std::fs::create_dir(folder.path().join(format!("{name}.git"))).unwrap();
+            let lock = std::fs::File::create(folder.path().join(format!("{name}.lock"))).unwrap();
+            lock.set_modified(if name == "new" { old + Duration::from_secs(999) } else { old })
+                .unwrap();
+            locks.push(lock);
+        }
+        locks[1].lock().unwrap();
+        assert_eq!(remove_unused_repositories(folder.path(), Duration::from_secs(100)), 1);
+        let is_there = |name: &str| folder.path().join(name).exists();
+        assert!(!is_there("old.git") && is_there("held.git") && is_there("new.git"));
+    }
+}

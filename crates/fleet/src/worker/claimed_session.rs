@@ -9,17 +9,17 @@ use windlass_journal::{LastRun, read_last_run};
 use windlass_workspace::CancelFlag;
 
 use super::WorkerContext;
-use super::handover::{HandoverRequest, HandoverWorkspace, WorkspacePack};
+use super::handover::{HandoverRequest, HandoverWorkspace};
 use super::monotonic;
 use super::process_tree;
 use super::session_process::{ProcessEnd, ProcessPlan, SessionProcess};
 use crate::session_spec::SessionSpec;
-use crate::store::{ClaimEnd, ClaimedRow, FleetStore, MAIN_FILE, StoreError, to_i64};
+use crate::store::{ClaimEnd, ClaimedRow, HeldClaim, MAIN_FILE, SessionStore};
 
 /// A claim and the store it is held in.
 #[derive(Clone, Debug)]
 pub(crate) struct SessionClaim {
-    pub(crate) store: FleetStore,
+    pub(crate) store: SessionStore,
     pub(crate) id: String,
     pub(crate) epoch: u64,
     pub(crate) worker: String,
@@ -28,62 +28,9 @@ pub(crate) struct SessionClaim {
 }
 
 impl SessionClaim {
-    /// Stores the next pack of the working directory if the claim holds.
-    pub(crate) async fn put_pack(&self, pack: &WorkspacePack) -> Result<(), StoreError> {
-        let done = sqlx::query(
-            "insert into windlass.packs (session, number, epoch, snapshot, bytes) \
-             select id, $4, epoch, $5, $6 from windlass.sessions where id = $1 and epoch = $2 \
-             and worker = $3 for update on conflict (session, number) do update \
-             set epoch = $2, snapshot = $5, bytes = $6",
-        )
-        .bind(&self.id)
-        .bind(to_i64(self.epoch))
-        .bind(&self.worker)
-        .bind(pack.number)
-        .bind(&pack.snapshot)
-        .bind(&pack.bytes)
-        .execute(&self.store.pool)
-        .await?;
-        self.check_held(done.rows_affected())
-    }
-
-    pub(crate) async fn put_blob(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
-        let done = sqlx::query(
-            "insert into windlass.blobs (session, name, epoch, bytes) \
-             select id, $4, epoch, $5 from windlass.sessions where id = $1 and epoch = $2 \
-             and worker = $3 for update on conflict (session, name) do update \
-             set epoch = $2, bytes = $5",
-        )
-        .bind(&self.id)
-        .bind(to_i64(self.epoch))
-        .bind(&self.worker)
-        .bind(name)
-        .bind(bytes)
-        .execute(&self.store.pool)
-        .await?;
-        self.check_held(done.rows_affected())
-    }
-
-    /// Records the checked out commit if the claim holds, unless one is recorded already.
-    async fn put_base_commit(&self, commit: &str) -> Result<(), StoreError> {
-        let done = sqlx::query(
-            "update windlass.sessions set base_commit = coalesce(base_commit, $4) \
-             where id = $1 and epoch = $2 and worker = $3",
-        )
-        .bind(&self.id)
-        .bind(to_i64(self.epoch))
-        .bind(&self.worker)
-        .bind(commit)
-        .execute(&self.store.pool)
-        .await?;
-        self.check_held(done.rows_affected())
-    }
-
-    fn check_held(&self, rows: u64) -> Result<(), StoreError> {
-        match rows {
-            0 => Err(StoreError::Fenced { ours: self.epoch, current: self.epoch + 1 }),
-            _ => Ok(()),
-        }
+    /// What a change in the store needs to be under this claim.
+    pub(crate) fn held(&self) -> HeldClaim<'_> {
+        HeldClaim { session: &self.id, epoch: self.epoch, worker: &self.worker }
     }
 
     pub(crate) fn report(&self, words: &str) {
@@ -244,7 +191,11 @@ async fn prepare(
     }
     let workspace = restore_workspace(context, claim, row, folders, &spec, cancel).await?;
     if let (None, Some(commit)) = (&row.base_commit, &workspace.commit) {
-        claim.put_base_commit(commit).await.map_err(|error| error.to_string())?;
+        claim
+            .store
+            .put_base_commit(claim.held(), commit)
+            .await
+            .map_err(|error| error.to_string())?;
     }
     let plan = ProcessPlan { spec: &spec, policy: &row.policy, workspace, continues_run };
     let process = SessionProcess::start(context, claim, folders, plan).await?;
@@ -282,17 +233,10 @@ async fn restore_journals(claim: &SessionClaim, folders: &SessionFolders) -> Res
         std::fs::create_dir_all(path.parent().unwrap_or(parent)).map_err(words)?;
         std::fs::write(&path, &file.bytes).map_err(words)?;
     }
-    let spills: Vec<(String, Vec<u8>)> = sqlx::query_as(
-        "select name, bytes from windlass.blobs where session = $1 and name like 'spill.%'",
-    )
-    .bind(&claim.id)
-    .fetch_all(&claim.store.pool)
-    .await
-    .map_err(|error| error.to_string())?;
+    let spills = claim.store.read_spills(&claim.id).await.map_err(|error| error.to_string())?;
     let folder = folders.journal.with_extension("spill");
     for (name, bytes) in spills {
         std::fs::create_dir_all(&folder).map_err(words)?;
-        let name = name.strip_prefix("spill.").unwrap_or(&name);
         std::fs::write(folder.join(name), bytes).map_err(words)?;
     }
     Ok(())
@@ -306,13 +250,7 @@ async fn restore_workspace(
     spec: &SessionSpec,
     cancel: &CancelFlag,
 ) -> Result<HandoverWorkspace, String> {
-    let packs: Vec<(i32, Vec<u8>)> = sqlx::query_as(
-        "select number, bytes from windlass.packs where session = $1 order by number",
-    )
-    .bind(&claim.id)
-    .fetch_all(&claim.store.pool)
-    .await
-    .map_err(|error| error.to_string())?;
+    let packs = claim.store.read_packs(&claim.id).await.map_err(|error| error.to_string())?;
     let request = HandoverRequest {
         root: folders.workspace.clone(),
         store: folders.root.join("snapshots"),

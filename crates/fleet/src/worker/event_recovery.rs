@@ -17,16 +17,11 @@ pub(crate) async fn add_missing_events(claim: &SessionClaim, journal: &Path) -> 
     if !journal.exists() {
         return Ok(());
     }
-    let known: Vec<Option<String>> =
-        sqlx::query_scalar("select uuid from windlass.events where session = $1")
-            .bind(&claim.id)
-            .fetch_all(&claim.store.pool)
-            .await
-            .map_err(|error| error.to_string())?;
+    let known = claim.store.list_event_ids(&claim.id).await.map_err(|error| error.to_string())?;
     for line in render_lines(&claim.id, journal)? {
         let Some(frame) = to_frame(&claim.id, &line) else { continue };
         let uuid = frame.get("uuid").and_then(Value::as_str);
-        if known.iter().any(|known| known.as_deref() == uuid) {
+        if known.iter().any(|known| Some(known.as_str()) == uuid) {
             continue;
         }
         let SessionClaim { store, id, epoch, worker, .. } = claim;

@@ -11,12 +11,13 @@ use std::io::{BufRead, BufReader, Write};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open, set_child_subreaper};
+use tokio::signal::unix::{SignalKind, signal};
 use windlass_host::command_error::CommandError;
 use windlass_host::exit::Exit;
 
@@ -26,8 +27,17 @@ use super::process_tree::{kill_descendants, reap_children};
 /// The first line on a guard's connection to its worker.
 pub(crate) const GUARD_GREETING: &str = "guard 1\n";
 
+#[derive(Clone, Debug)]
+pub struct GuardOptions {
+    pub socket: PathBuf,
+    pub command: Vec<OsString>,
+    /// The command stays in the terminal's process group, and signals are for it alone.
+    pub is_foreground: bool,
+}
+
 /// Runs a command until it ends, the worker is gone, or the lease is about to end.
-pub fn run(socket: &Path, command: &[OsString]) -> Result<Exit, CommandError> {
+pub fn run(options: &GuardOptions) -> Result<Exit, CommandError> {
+    let GuardOptions { socket, command, is_foreground } = options;
     let failed = |what: &str, error: std::io::Error| {
         CommandError::failure(format!("guard: {what}: {error}"))
     };
@@ -41,17 +51,35 @@ pub fn run(socket: &Path, command: &[OsString]) -> Result<Exit, CommandError> {
     stream.write_all(GUARD_GREETING.as_bytes()).map_err(|error| failed("the worker", error))?;
     let mut worker = WorkerConnection { reader: BufReader::new(stream), deadline: Duration::ZERO };
     worker.read_deadline(Some(FIRST_DEADLINE_WAIT))?;
-    let mut child = Command::new(program)
-        .args(arguments)
-        .stdin(Stdio::inherit())
-        .process_group(0)
-        .spawn()
-        .map_err(|error| failed(&program.to_string_lossy(), error))?;
+    let mut command = Command::new(program);
+    command.args(arguments).stdin(Stdio::inherit());
+    match is_foreground {
+        true => survive_signals().map_err(|error| failed("signals", error))?,
+        false => drop(command.process_group(0)),
+    }
+    let mut child = command.spawn().map_err(|error| failed(&program.to_string_lossy(), error))?;
     let outcome = wait_for_end(&mut child, &mut worker);
     // However it ended, nothing that it started may continue.
     kill_descendants(std::process::id());
     reap_children();
     outcome
+}
+
+/// A terminal sends its signals to this process, too. It must outlive the session.
+fn survive_signals() -> std::io::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
+    runtime.block_on(async {
+        for kind in [
+            SignalKind::interrupt(),
+            SignalKind::terminate(),
+            SignalKind::hangup(),
+            SignalKind::quit(),
+        ] {
+            // The handler stays when its listener is dropped.
+            drop(signal(kind)?);
+        }
+        Ok(())
+    })
 }
 
 fn wait_for_end(child: &mut Child, worker: &mut WorkerConnection) -> Result<Exit, CommandError> {

@@ -15,6 +15,7 @@ use windlass_workspace::{
 use super::checkout::{CheckoutRequest, check_out};
 use super::workspace_patch::render_patch;
 use crate::session_spec::WorkspaceSpec;
+use crate::store::NewPack;
 
 pub(crate) struct HandoverRequest {
     pub(crate) root: PathBuf,
@@ -47,6 +48,12 @@ pub(crate) struct WorkspacePack {
     pub(crate) number: i32,
     pub(crate) snapshot: String,
     pub(crate) bytes: Vec<u8>,
+}
+
+impl WorkspacePack {
+    pub(crate) fn to_new(&self) -> NewPack<'_> {
+        NewPack { number: self.number, snapshot: &self.snapshot, bytes: &self.bytes }
+    }
 }
 
 impl HandoverWorkspace {

@@ -6,14 +6,14 @@
 //! that cannot be set. The store measures leases by the database's clock alone.
 
 mod checkout;
-mod claimed_session;
+pub(crate) mod claimed_session;
 mod event_recovery;
 pub mod guard;
 mod handover;
-mod lease_clock;
-mod monotonic;
-mod process_tree;
-mod relay;
+pub(crate) mod lease_clock;
+pub(crate) mod monotonic;
+pub(crate) mod process_tree;
+pub(crate) mod relay;
 mod running_calls;
 mod session_process;
 mod workspace_patch;
@@ -34,13 +34,17 @@ use windlass_journal::ClaimHolder;
 
 use self::claimed_session::{SessionClaim, run_claimed_session};
 use self::lease_clock::{LeaseClock, LeaseRenewals};
-use crate::store::{ClaimedRow, FleetStore, HeldSession, RenewedLease, SCHEMA_VERSION, StoreError};
+use crate::store::{
+    ClaimedRow, FleetStore, HeldSession, RenewedLease, SCHEMA_VERSION, SessionStore, StoreError,
+    StoreNews,
+};
 
 #[derive(Clone, Debug)]
 pub struct WorkerOptions {
-    pub store_url: String,
     /// Limit on concurrent sessions.
     pub capacity: u32,
+    /// Bytes of memory that must be available for another session.
+    pub memory_min: u64,
     pub lease: Duration,
     /// The folder of sessions and repositories on this host.
     pub directory: PathBuf,
@@ -56,7 +60,7 @@ pub struct WorkerOptions {
 /// Shared by all sessions of a worker.
 #[derive(Debug)]
 pub(crate) struct WorkerContext {
-    pub(crate) store: FleetStore,
+    pub(crate) store: SessionStore,
     pub(crate) id: String,
     pub(crate) options: WorkerOptions,
     pub(crate) lease: LeaseClock,
@@ -182,13 +186,22 @@ impl WorkerContext {
     }
 }
 
-/// Runs a worker until it receives a signal to terminate, or the store is migrated.
-pub async fn run(options: WorkerOptions) -> Result<Exit, CommandError> {
-    let failed = |error: StoreError| CommandError::failure(error.to_string());
+/// Runs a worker of the fleet with this database.
+pub async fn run(store_url: &str, options: WorkerOptions) -> Result<Exit, CommandError> {
     // One connection per session, and a few for the worker itself.
     let connections = options.capacity.saturating_add(4).min(CONNECTIONS_MAX);
-    let store = FleetStore::open(&options.store_url, connections).await.map_err(failed)?;
-    check_windlass(&options)?;
+    let store = FleetStore::open(store_url, connections).await;
+    let store = store.map_err(|error| CommandError::failure(error.to_string()))?;
+    run_on(SessionStore::Database(store), options).await
+}
+
+/// Runs a worker until it receives a signal to terminate, or the store is migrated.
+pub(crate) async fn run_on(
+    store: SessionStore,
+    options: WorkerOptions,
+) -> Result<Exit, CommandError> {
+    let failed = |error: StoreError| CommandError::failure(error.to_string());
+    check_windlass(&options).await?;
     std::fs::create_dir_all(&options.directory).map_err(|error| {
         let path = options.directory.display();
         CommandError::failure(format!("{path} cannot be used: {error}; name another with --dir"))
@@ -249,10 +262,17 @@ async fn run_loop(
                              in the newer version");
                 break Exit::FAILURE;
             }
-            _ = report.tick() => report_line(&format!(
-                "{} of {} sessions run, {finished} left this worker",
-                sessions.len(), context.options.capacity
-            )),
+            _ = report.tick() => {
+                report_line(&format!(
+                    "{} of {} sessions run, {finished} left this worker",
+                    sessions.len(), context.options.capacity
+                ));
+                let repositories = context.options.directory.join("repositories");
+                // Not waited for: the disk may be slow.
+                drop(tokio::task::spawn_blocking(move || {
+                    checkout::remove_unused_repositories(&repositories, REPOSITORY_AGE)
+                }));
+            }
             Some(_) = sessions.join_next() => finished += 1,
             claimed = wait_for_claim(&mut claim) => {
                 claim = None;
@@ -346,10 +366,21 @@ async fn wait_for_claim(claim: &mut Option<ClaimTask>) -> Result<Option<ClaimedR
 
 async fn try_claim(context: &WorkerContext) -> Result<Option<ClaimedRow>, StoreError> {
     let WorkerContext { store, id, options, .. } = context;
+    if read_available_memory().is_some_and(|bytes| bytes < options.memory_min) {
+        return Ok(None);
+    }
     match !context.lease.is_over() && store.has_claimable().await? {
         true => store.claim_session(id, options.attempts_max).await,
         false => Ok(None),
     }
+}
+
+/// Bytes that programs can still get; `None` where the system does not say.
+fn read_available_memory() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let kibibytes: u64 = line.trim().trim_end_matches("kB").trim().parse().ok()?;
+    Some(kibibytes << 10)
 }
 
 async fn renew_lease(
@@ -404,20 +435,18 @@ async fn renew_lease(
     }
 }
 
-/// Listens for notifications of the database. Without them everything still works, by polling.
+/// Listens for notifications of the store. Without them everything still works, by polling.
 async fn listen(context: Arc<WorkerContext>) {
     loop {
-        if let Ok(mut listener) =
-            context.store.pool.listen(&["windlass_queue", "windlass_control"]).await
-        {
+        if let Some(mut listener) = context.store.listen().await {
             context.notify_all();
             // Reconnects after a silence, since a dead connection cannot be told from an idle one.
-            while let Ok(Ok(Some(heard))) =
-                tokio::time::timeout(LISTEN_SILENCE, listener.try_recv()).await
+            while let Ok(Some(heard)) = tokio::time::timeout(LISTEN_SILENCE, listener.next()).await
             {
-                match heard.channel() {
-                    "windlass_queue" => context.wake.notify_one(),
-                    _ => context.notify_control(heard.payload()),
+                match heard {
+                    StoreNews::Queue => context.wake.notify_one(),
+                    StoreNews::Control(session) => context.notify_control(&session),
+                    StoreNews::Events(_) => {}
                 }
             }
         }
@@ -426,18 +455,24 @@ async fn listen(context: Arc<WorkerContext>) {
 }
 
 /// Checks that the command runs and, if required, that its sandbox works.
-fn check_windlass(options: &WorkerOptions) -> Result<(), CommandError> {
+async fn check_windlass(options: &WorkerOptions) -> Result<(), CommandError> {
     let program = options.windlass.display();
-    let output = std::process::Command::new(&options.windlass)
-        .args(["doctor", "--offline", "--json"])
-        .stdin(std::process::Stdio::null())
-        .output()
-        .map_err(|error| {
-            CommandError::failure(format!(
-                "{program} cannot be started: {error}; install `windlass` beside `windlass-fleet`, \
-                 or name it with --windlass"
-            ))
-        })?;
+    let mut command = tokio::process::Command::new(&options.windlass);
+    command.args(["doctor", "--offline", "--json"]).stdin(std::process::Stdio::null());
+    // A child that is dropped, because it took too long, is killed.
+    let output = tokio::time::timeout(DOCTOR_WAIT, command.kill_on_drop(true).output()).await;
+    let output = output.map_err(|_| {
+        let seconds = DOCTOR_WAIT.as_secs();
+        CommandError::failure(format!(
+            "`{program} doctor` does not answer within {seconds} seconds; run it by hand"
+        ))
+    })?;
+    let output = output.map_err(|error| {
+        CommandError::failure(format!(
+            "{program} cannot be started: {error}; install `windlass` beside `windlass-fleet`, or \
+             name it with --windlass"
+        ))
+    })?;
     if options.is_unsandboxed {
         return Ok(());
     }
@@ -455,7 +490,7 @@ fn check_windlass(options: &WorkerOptions) -> Result<(), CommandError> {
     }
 }
 
-fn create_socket_folder() -> Result<PathBuf, CommandError> {
+pub(crate) fn create_socket_folder() -> Result<PathBuf, CommandError> {
     use std::os::unix::fs::DirBuilderExt;
     let path = std::env::temp_dir().join(format!("wlf-{}", random::generate_name()));
     std::fs::DirBuilder::new().mode(0o700).create(&path).map_err(|error| {
@@ -470,6 +505,9 @@ pub(crate) fn report_line(words: &str) {
 }
 
 const CONNECTIONS_MAX: u32 = 64;
+/// Time after which a mirror that no session used is removed.
+const REPOSITORY_AGE: Duration = Duration::from_secs(14 * 24 * 3600);
+const DOCTOR_WAIT: Duration = Duration::from_secs(60);
 const REPORT_INTERVAL: Duration = Duration::from_secs(60);
 const CLAIM_POLL: Duration = Duration::from_secs(1);
 const CLAIM_POLL_MAX: Duration = Duration::from_secs(10);

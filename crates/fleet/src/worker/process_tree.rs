@@ -62,6 +62,11 @@ pub(crate) fn read_start_time(pid: u32) -> Option<u64> {
     rest.split_whitespace().nth(19)?.parse().ok()
 }
 
+/// The direct children of a process that have not ended.
+pub(crate) fn find_children(parent: u32) -> Vec<u32> {
+    find_descendants(parent).into_iter().filter(|pid| read_parent(*pid) == Some(parent)).collect()
+}
+
 fn find_descendants(root: u32) -> Vec<u32> {
     let mut children: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
     for entry in std::fs::read_dir("/proc").into_iter().flatten().flatten() {

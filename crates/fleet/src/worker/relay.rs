@@ -36,18 +36,16 @@ impl SessionSocket {
         &self,
         greeting: &str,
         is_peer: impl Fn(u32) -> bool,
-    ) -> std::io::Result<UnixStream> {
+    ) -> std::io::Result<(UnixStream, u32)> {
         let accept = async {
             loop {
                 let (mut stream, _) = self.listener.accept().await?;
                 let peer = stream.peer_cred()?.pid().and_then(|pid| u32::try_from(pid).ok());
-                if !peer.is_some_and(&is_peer) {
-                    continue;
-                }
+                let Some(peer) = peer.filter(|peer| is_peer(*peer)) else { continue };
                 let mut line = vec![0; greeting.len()];
                 stream.read_exact(&mut line).await?;
                 return match line == greeting.as_bytes() {
-                    true => Ok(stream),
+                    true => Ok((stream, peer)),
                     false => Err(std::io::Error::other("it does not begin as it should")),
                 };
             }
@@ -56,15 +54,24 @@ impl SessionSocket {
     }
 
     pub(crate) async fn accept_guard(&self, guard: u32) -> std::io::Result<UnixStream> {
-        self.accept(GUARD_GREETING, |peer| peer == guard).await
+        Ok(self.accept(GUARD_GREETING, |peer| peer == guard).await?.0)
     }
 
     /// Accepts the last connection and removes the socket.
     pub(crate) async fn accept_journal(self, guard: u32) -> std::io::Result<UnixStream> {
         let is_below = |peer| process_tree::is_descendant(peer, guard);
-        let stream = self.accept(RELAY_GREETING, is_below).await?;
+        let (stream, _) = self.accept(RELAY_GREETING, is_below).await?;
         drop(self);
         Ok(stream)
+    }
+
+    /// Accepts the next connection of a process, and leaves the socket for later ones. Also returns
+    /// the pid.
+    pub(crate) async fn accept_journal_from(
+        &self,
+        is_peer: impl Fn(u32) -> bool,
+    ) -> std::io::Result<(UnixStream, u32)> {
+        self.accept(RELAY_GREETING, is_peer).await
     }
 }
 
@@ -109,30 +116,40 @@ pub(crate) enum RelayEnd {
     Lost,
 }
 
-impl JournalRelay {
-    pub(crate) async fn serve(mut self, stream: UnixStream) -> RelayEnd {
-        let (reader, mut writer) = stream.into_split();
-        let mut reader = BufReader::new(reader);
-        loop {
-            let Some(request) = read_request(&mut reader).await else { return RelayEnd::Closed };
-            let (reply, is_lost) = match self.answer(&mut reader, request).await {
-                Ok(length) => (RelayReply { length, error: None }, false),
-                Err(error) => {
-                    let is_lost = !matches!(error, StoreError::Conflict { .. });
-                    (RelayReply { length: 0, error: Some(error.to_string()) }, is_lost)
-                }
-            };
-            let Ok(mut line) = serde_json::to_vec(&reply) else { return RelayEnd::Closed };
-            line.push(b'\n');
-            if writer.write_all(&line).await.is_err() {
-                return RelayEnd::Closed;
+/// Answers the requests of a process that writes journals.
+pub(crate) trait RelayAnswer {
+    async fn answer(
+        &mut self,
+        reader: &mut BufReader<OwnedReadHalf>,
+        request: RelayRequest,
+    ) -> Result<u64, StoreError>;
+}
+
+/// Serves a process until it closes the connection or loses a claim.
+pub(crate) async fn serve_relay(stream: UnixStream, mut answerer: impl RelayAnswer) -> RelayEnd {
+    let (reader, mut writer) = stream.into_split();
+    let mut reader = BufReader::new(reader);
+    loop {
+        let Some(request) = read_request(&mut reader).await else { return RelayEnd::Closed };
+        let (reply, is_lost) = match answerer.answer(&mut reader, request).await {
+            Ok(length) => (RelayReply { length, error: None }, false),
+            Err(error) => {
+                let is_lost = !matches!(error, StoreError::Conflict { .. });
+                (RelayReply { length: 0, error: Some(error.to_string()) }, is_lost)
             }
-            if is_lost {
-                return RelayEnd::Lost;
-            }
+        };
+        let Ok(mut line) = serde_json::to_vec(&reply) else { return RelayEnd::Closed };
+        line.push(b'\n');
+        if writer.write_all(&line).await.is_err() {
+            return RelayEnd::Closed;
+        }
+        if is_lost {
+            return RelayEnd::Lost;
         }
     }
+}
 
+impl RelayAnswer for JournalRelay {
     async fn answer(
         &mut self,
         reader: &mut BufReader<OwnedReadHalf>,
@@ -162,7 +179,9 @@ impl JournalRelay {
             }
         }
     }
+}
 
+impl JournalRelay {
     async fn append(&mut self, file: &str, position: u64, bytes: &[u8]) -> Result<u64, StoreError> {
         let summary = windlass_journal::store::journal_lines::summarize_lines(bytes);
         if summary.has_tool_end {
@@ -183,8 +202,7 @@ impl JournalRelay {
             expected_seq: None,
             bytes,
         };
-        let (length, _) = self.retry(|| claim.store.append_journal(request)).await?;
-        Ok(length)
+        self.retry(|| claim.store.append_journal(request)).await
     }
 
     /// Runs a question to the workspace on a blocking thread. `None` if there is nothing new, or if
@@ -210,7 +228,7 @@ impl JournalRelay {
     async fn keep_patch(&mut self) -> Result<(), StoreError> {
         let claim = self.claim.clone();
         if let Some(patch) = self.ask_workspace(HandoverWorkspace::render_patch).await {
-            self.retry(|| claim.put_blob(PATCH_BLOB, patch.as_bytes())).await?;
+            self.retry(|| claim.store.put_blob(claim.held(), PATCH_BLOB, patch.as_bytes())).await?;
         }
         Ok(())
     }
@@ -219,11 +237,11 @@ impl JournalRelay {
     async fn keep_files(&mut self) -> Result<(), StoreError> {
         let claim = self.claim.clone();
         if let Some(pack) = self.ask_workspace(HandoverWorkspace::pack_changes).await {
-            self.retry(|| claim.put_pack(&pack)).await?;
+            self.retry(|| claim.store.put_pack(claim.held(), pack.to_new())).await?;
         }
         for (name, bytes) in self.read_new_spills() {
             let blob = format!("spill.{name}");
-            self.retry(|| claim.put_blob(&blob, &bytes)).await?;
+            self.retry(|| claim.store.put_blob(claim.held(), &blob, &bytes)).await?;
             self.sent_spills.push(name);
         }
         Ok(())

@@ -18,7 +18,7 @@ use super::WorkerContext;
 use super::claimed_session::{SessionClaim, SessionFolders};
 use super::handover::HandoverWorkspace;
 use super::process_tree;
-use super::relay::{JournalRelay, RelayEnd, SessionSocket, send_deadlines};
+use super::relay::{JournalRelay, RelayEnd, SessionSocket, send_deadlines, serve_relay};
 use super::running_calls::RunningCalls;
 use crate::session_spec::SessionSpec;
 use crate::store::SessionInbox;
@@ -54,10 +54,17 @@ pub(crate) struct SessionProcess {
     /// Messages that were sent and have no result yet.
     unanswered: BTreeSet<String>,
     running_calls: RunningCalls,
-    /// Tool inputs of open permission questions, by request id.
-    asked_inputs: BTreeMap<String, Value>,
+    /// The calls of open permission questions, by request id.
+    asked_calls: BTreeMap<String, AskedCall>,
+    workspace: PathBuf,
     result: Option<Value>,
     cancelled_at: Option<Instant>,
+}
+
+/// A call that a permission question is about.
+struct AskedCall {
+    tool: String,
+    input: Value,
 }
 
 impl SessionProcess {
@@ -106,7 +113,7 @@ impl SessionProcess {
             spill: folders.journal.with_extension("spill"),
             sent_spills: Vec::new(),
         };
-        let relay = tokio::spawn(relay.serve(journal.map_err(words)?));
+        let relay = tokio::spawn(serve_relay(journal.map_err(words)?, relay));
         Ok(Self {
             claim: claim.clone(),
             child,
@@ -120,7 +127,8 @@ impl SessionProcess {
             sent: BTreeSet::new(),
             unanswered: BTreeSet::new(),
             running_calls: RunningCalls::default(),
-            asked_inputs: BTreeMap::new(),
+            asked_calls: BTreeMap::new(),
+            workspace: folders.workspace.clone(),
             result: None,
             cancelled_at: None,
         })
@@ -239,7 +247,14 @@ impl SessionProcess {
         }
         for answer in answers {
             let Ok(mut response) = serde_json::from_str::<Value>(&answer.answer) else { continue };
-            let input = self.asked_inputs.remove(&answer.request);
+            let asked = self.asked_calls.remove(&answer.request);
+            let may_allow = asked.as_ref().is_none_or(|AskedCall { tool, input }| {
+                self.policy.may_allow(tool, input, &self.workspace)
+            });
+            let input = asked.map(|asked| asked.input);
+            if !may_allow && response.get("behavior").and_then(Value::as_str) == Some("allow") {
+                response = json!({ "behavior": "deny", "message": NOT_OPEN });
+            }
             if response.get("behavior").and_then(Value::as_str) == Some("allow")
                 && let (None, Some(fields), Some(input)) =
                     (response.get("updatedInput").cloned(), response.as_object_mut(), input)
@@ -295,7 +310,8 @@ impl SessionProcess {
         let subtype = body.get("subtype").and_then(Value::as_str);
         if subtype == Some("can_use_tool") {
             let input = body.get("input").cloned().unwrap_or_default();
-            self.asked_inputs.insert(request.to_owned(), input);
+            let tool = body.get("tool_name").and_then(Value::as_str).unwrap_or_default().to_owned();
+            self.asked_calls.insert(request.to_owned(), AskedCall { tool, input });
             let SessionClaim { store, id, epoch, .. } = &self.claim;
             if store.add_question(id, *epoch, request, &body.to_string()).await.is_ok() {
                 return;
@@ -466,6 +482,9 @@ async fn sleep_until(at: Option<Instant>) {
     }
 }
 
+/// What the model is told of a call that an approver may not allow.
+const NOT_OPEN: &str = "This call is not open to this tenant, whoever allows it: it reaches past the \
+    working directory or the sandbox.";
 /// Field in a message's `origin` that has the message's id.
 const MESSAGE_ORIGIN: &str = "fleet_message";
 /// Time limit for a guard to end everything.

@@ -8,6 +8,7 @@ use windlass_rehearsal::{Script, ScriptedAnswer, ScriptedFault};
 use crate::fixture::{TestFleet, TestProcess, is_running, run_git, until};
 use crate::gateway::{call, printed, token};
 use crate::link::TestLink;
+use crate::postgres::is_root;
 
 /// A script whose first tool records that it began, then hangs; the model answers when it is told
 /// that the outcome is unknown.
@@ -416,11 +417,13 @@ fn a_worker_whose_clock_is_off_holds_its_sessions_and_no_others() {
     }
 }
 
-/// F7, small: many sessions, workers killed one after another. Every session ends, no effect is
+/// F7: many sessions on five workers, killed one after another; `WINDLASS_FLEET_SESSIONS` of them. Every session ends, no effect is
 /// there twice, none that was reported is missing, and the sums of money agree.
 #[test]
 fn nothing_is_lost_or_done_twice_while_workers_are_killed() {
-    const SESSIONS: u32 = 24;
+    let sessions: u32 = std::env::var("WINDLASS_FLEET_SESSIONS")
+        .map_or(24, |count| count.parse().expect("WINDLASS_FLEET_SESSIONS is a number"));
+    let kills = if sessions > 24 { sessions / 25 } else { 4 };
     let script = Script::new()
         .answer(
             ScriptedAnswer::call("Bash", json!({ "command": "{{rest}}" }))
@@ -432,16 +435,16 @@ fn nothing_is_lost_or_done_twice_while_workers_are_killed() {
     let Some(fleet) = TestFleet::start(script) else { return };
     let more = ["--lease", "2", "--attempts", "100"];
     let mut workers: Vec<_> =
-        ["a", "b", "c"].iter().map(|name| fleet.start_worker(name, &more)).collect();
-    for number in 1..=SESSIONS {
+        ["a", "b", "c", "d", "e"].iter().map(|name| fleet.start_worker(name, &more)).collect();
+    for number in 1..=sessions {
         let effects = fleet.effects().display().to_string();
         fleet.submit(
             number,
             &format!("perform: echo {number} >> {effects}; sleep 0.3; echo finished"),
         );
     }
-    for round in 0..4 {
-        let wanted = SESSIONS / 6 * (round + 1);
+    for round in 0..kills {
+        let wanted = sessions / (kills + 2) * (round + 1);
         until("effects are made", || {
             fleet.read_effects().lines().count() >= usize::try_from(wanted).unwrap()
         });
@@ -452,7 +455,7 @@ fn nothing_is_lost_or_done_twice_while_workers_are_killed() {
     let failed = "select result from windlass.sessions where state = 'failed'";
     until("all end", || {
         assert_eq!(fleet.postgres.query(failed), "");
-        fleet.postgres.query(count) == SESSIONS.to_string()
+        fleet.postgres.query(count) == sessions.to_string()
     });
     let effects = fleet.read_effects();
     let mut made: Vec<&str> = effects.lines().collect();
@@ -532,4 +535,138 @@ fn kill_session_process(session: &str) {
             let _ = kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL);
         }
     }
+}
+
+/// F1: the worker is killed after each record that it stores, in one session after another: before,
+/// in and after a tool, and in a nested agent. Each is taken over and comes to its end; no effect is
+/// there twice, and the provider is asked nothing that it would refuse.
+#[test]
+fn a_worker_that_is_killed_at_any_record_is_taken_over() {
+    let bash = |command: &str| ScriptedAnswer::call("Bash", json!({ "command": command }));
+    // The name of the session's folder, which is the same at every worker.
+    let effect = |name: &str, said: &str| {
+        bash(&format!(
+            "echo {name} $(basename $(dirname $PWD)) >> $HOME/../effects/log; echo {said}"
+        ))
+    };
+    let agent = json!({ "description": "nested", "prompt": "nested step",
+        "subagent_type": "general-purpose" });
+    let agent = ScriptedAnswer::call("Agent", agent);
+    let script = Script::new()
+        .answer(effect("nested", "in-the-agent").when("nested step").repeat(0))
+        .answer(ScriptedAnswer::text("The agent is done.").when_result("in-the-agent").repeat(0))
+        .answer(effect("outer", "out-of-it").when("outer step").repeat(0))
+        .answer(agent.when_result("out-of-it").repeat(0))
+        .answer(ScriptedAnswer::text("It is not known.").when_result("nknown").repeat(0))
+        .answer(ScriptedAnswer::text("All is done.").when_result("The agent is done").repeat(0));
+    let Some(fleet) = TestFleet::start(script) else { return };
+    let more = ["--lease", "2", "--attempts", "100"];
+    let mut worker = fleet.start_worker("begin", &more);
+    let whole = fleet.submit(1000, "outer step");
+    fleet.wait_for_state(&whole, "done");
+    let rows = |session: &str| {
+        let count = format!("select count(*) from windlass.journal where session = '{session}'");
+        fleet.postgres.query(&count).parse::<usize>().unwrap()
+    };
+    let all = rows(&whole);
+    assert!(all > 8, "{all}");
+    // All of them takes minutes: a third, another one for each run of the tests, unless all are asked for.
+    let is_all = std::env::var_os("WINDLASS_ALL_TESTS").is_some();
+    let (first, step) = if is_all { (1, 1) } else { (1 + std::process::id() as usize % 3, 3) };
+    for (number, wanted) in (first..all).step_by(step).enumerate() {
+        let session = fleet.submit(u32::try_from(number).unwrap(), "outer step");
+        until("it has come that far", || rows(&session) >= wanted);
+        worker.kill();
+        worker = fleet.start_worker(&format!("next-{number}"), &more);
+        fleet.wait_for_state(&session, "done");
+    }
+    let effects = fleet.read_effects();
+    let mut made: Vec<&str> = effects.lines().collect();
+    made.sort_unstable();
+    let count = made.len();
+    made.dedup();
+    assert_eq!(made.len(), count, "an effect is there twice: {made:?}");
+    let refused = "select count(*) from windlass.events where frame like '%invalid_request%'";
+    assert_eq!(fleet.postgres.query(refused), "0");
+    let sums = fleet.postgres.query(
+        "select (select sum(cost_micro) from windlass.sessions) = spent_micro, reserved_micro \
+         from windlass.tenants where id = 'team'",
+    );
+    assert_eq!(sums, "t|0");
+}
+
+/// A small disk with a tablespace.
+struct SmallDisk(std::path::PathBuf);
+
+impl SmallDisk {
+    /// `None` if nothing can be mounted and `WINDLASS_ALL_TESTS` is not set.
+    fn mount(path: std::path::PathBuf) -> Option<Self> {
+        std::fs::create_dir_all(&path).unwrap();
+        let mut mount = std::process::Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", "size=4m", "none"]).arg(&path);
+        if !is_root() || !mount.status().is_ok_and(|status| status.success()) {
+            let must = std::env::var_os("WINDLASS_ALL_TESTS").is_some();
+            assert!(!must, "a small disk needs root");
+            eprintln!("skipped: a small disk needs root");
+            return None;
+        }
+        let disk = Self(path);
+        let owned = std::process::Command::new("chown").arg("postgres").arg(&disk.0).status();
+        assert!(owned.unwrap().success());
+        Some(disk)
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = std::process::Command::new("umount").arg("-l").arg(&self.0).status();
+    }
+}
+
+/// F4: the disk of the database is full for a while. The session waits with what it has, and goes on
+/// when there is room; its tool ran once.
+#[test]
+fn a_database_whose_disk_is_full_is_waited_for() {
+    let step = "echo begun >> {{word}}; while [ ! -e {{word}}.go ]; do sleep 0.05; done; seq 2000";
+    let script = Script::new()
+        .answer(ScriptedAnswer::call("Bash", json!({ "command": step })).when("step "))
+        .answer(ScriptedAnswer::text("Done after all.").repeat(0));
+    let Some(fleet) = TestFleet::start(script) else { return };
+    // Not below the database's own folder, which only its user may enter.
+    let Some(disk) =
+        SmallDisk::mount(std::env::temp_dir().join(format!("wlf-small-{}", std::process::id())))
+    else {
+        return;
+    };
+    let place = disk.0.display().to_string();
+    fleet.postgres.query(&format!("create tablespace small location '{place}'"));
+    fleet.postgres.query("alter table windlass.journal set tablespace small");
+    fleet.postgres.query("create table filler (line text) tablespace small");
+    fleet.postgres.query("alter table filler alter column line set storage plain");
+    let mut worker = fleet.start_worker("one", &["--lease", "30"]);
+    let session = fleet.submit(1, &format!("step {}", fleet.effects().display()));
+    until("the tool begins", || fleet.read_effects().ends_with('\n'));
+    let fill = "do $$ begin loop insert into filler select repeat('x', 7000) \
+        from generate_series(1, 2); commit; end loop; end $$";
+    until("the disk is full", || {
+        fleet.postgres.try_query(fill).is_err_and(|it| it.contains("space"))
+    });
+    std::fs::write(fleet.effects().with_extension("go"), "").unwrap();
+    // What is stored for the tool's end does not fit, and is tried again and again.
+    let failures = "select xact_rollback from pg_stat_database where datname = 'w'";
+    let before: u64 = fleet.postgres.query(failures).parse().unwrap();
+    until("the store refuses what does not fit", || {
+        fleet.postgres.query(failures).parse::<u64>().unwrap() > before + 3
+    });
+    let row = "select state, epoch from windlass.sessions";
+    assert_eq!(fleet.postgres.query(row), "running|1");
+    fleet.postgres.query("drop table filler; checkpoint");
+    fleet.wait_for_state(&session, "done");
+    assert_eq!(fleet.read_effects(), "begun\n");
+    let result = fleet.postgres.query("select epoch, result from windlass.sessions");
+    assert!(result.starts_with("1|") && result.contains("Done after all."), "{result}");
+    worker.signal(Signal::TERM);
+    assert_eq!(worker.wait(), Some(143));
+    fleet.postgres.query("alter table windlass.journal set tablespace pg_default");
+    fleet.postgres.query("drop tablespace small");
 }

@@ -7,11 +7,14 @@
     reason = "a panic is how a test says no"
 )]
 
+mod clients;
+mod embedded;
 mod faults;
 mod fixture;
 mod gateway;
 mod hostile;
 mod link;
+mod local_command;
 mod network_split;
 mod postgres;
 mod store;

@@ -98,10 +98,24 @@ impl TestPostgres {
 
     /// Runs one statement. Returns rows as lines with `|` between columns.
     pub(crate) fn query(&self, statement: &str) -> String {
+        self.try_query(statement).unwrap_or_else(|problem| panic!("{problem}"))
+    }
+
+    /// The same; the error if it fails.
+    pub(crate) fn try_query(&self, statement: &str) -> Result<String, String> {
         let port = self.port.to_string();
         let arguments =
             ["-h", "127.0.0.1", "-p", &port, "-U", "windlass", "-d", "w", "-Atqc", statement];
-        self.run("psql", &arguments).trim_end().to_owned()
+        Ok(self.try_run("psql", &arguments)?.trim_end().to_owned())
+    }
+
+    /// From now on the user must give a password, which is `secret`.
+    pub(crate) fn require_password(&self) {
+        self.query("alter user windlass password 'secret'");
+        let all = "host all all 127.0.0.1/32 scram-sha-256\n";
+        std::fs::write(self.data().join("pg_hba.conf"), all).unwrap();
+        self.stop_server();
+        self.start_server();
     }
 
     /// Repeats a query until the result is `wanted`.

@@ -11,7 +11,7 @@ use crate::test_bed::{HookTestBed, command_hook};
 /// Waits until a process whose number a hook wrote to a file is gone.
 async fn is_gone(stage: &HookTestBed, file: &str) -> bool {
     let id = std::fs::read_to_string(stage.path().join(file)).unwrap();
-    let deadline = Instant::now() + Duration::from_secs(20);
+    let deadline = Instant::now() + Duration::from_secs(240);
     loop {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", id.trim()));
         let lives = stat.is_ok_and(|stat| !stat.contains(") Z "));

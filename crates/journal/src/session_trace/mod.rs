@@ -135,6 +135,49 @@ pub enum TraceDetail {
     End(Box<RunEnding>),
 }
 
+impl TraceDetail {
+    pub fn call(&self) -> Option<&TracedCall> {
+        match self {
+            Self::Call(call) => Some(call),
+            Self::Prompt { .. }
+            | Self::Answer { .. }
+            | Self::Thinking { .. }
+            | Self::Request(_)
+            | Self::Summary { .. }
+            | Self::Note { .. }
+            | Self::Retry { .. }
+            | Self::Retracted { .. }
+            | Self::Sealed
+            | Self::Repaired { .. }
+            | Self::Switched { .. }
+            | Self::Shrunk { .. }
+            | Self::Continued(_)
+            | Self::End(_) => None,
+        }
+    }
+
+    /// What was said; of a call, its input.
+    pub fn text(&self) -> Option<&TracedText> {
+        match self {
+            Self::Prompt { text, .. }
+            | Self::Answer { text, .. }
+            | Self::Thinking { text, .. }
+            | Self::Summary { text }
+            | Self::Note { text, .. } => Some(text),
+            Self::Call(call) => Some(&call.input),
+            Self::Request(_)
+            | Self::Retry { .. }
+            | Self::Retracted { .. }
+            | Self::Sealed
+            | Self::Repaired { .. }
+            | Self::Switched { .. }
+            | Self::Shrunk { .. }
+            | Self::Continued(_)
+            | Self::End(_) => None,
+        }
+    }
+}
+
 /// The beginning of a text, and the record with all of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TracedText {

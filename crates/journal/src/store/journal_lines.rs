@@ -84,6 +84,16 @@ pub fn encode_group_line(
     encode_group(&group).map_err(unwritable(session))
 }
 
+/// The first line of a journal of which these are the first bytes.
+#[must_use]
+pub fn read_head(bytes: &[u8]) -> Option<JournalHead> {
+    let mut reader = read_lines(Cursor::new(bytes.to_vec()), "");
+    match reader.next_entry() {
+        Ok(Some(Ok(JournalEntry::Head(head)))) => Some(head),
+        _ => None,
+    }
+}
+
 /// The process that last claimed a journal.
 #[must_use]
 pub fn read_last_claim(bytes: &[u8]) -> Option<ClaimHolder> {

@@ -20,6 +20,7 @@ use crate::connection::{
     ElicitationFuture, ElicitationRequest, McpChannel, McpConnection, McpHost, McpListKind,
     ProtocolEra,
 };
+use crate::connection_change::McpConnectionState;
 use crate::elicitation_prompter::PrompterSlot;
 use crate::failure::McpFailure;
 use crate::transport::header_command::with_command_headers;
@@ -124,20 +125,31 @@ impl McpServerActor {
                 now.status = McpServerStatus::Pending;
                 now.error = None;
             });
+            let began = Instant::now();
             let connection = match self.connect().await {
                 Ok(Some(connection)) => connection,
                 Ok(None) => continue,
                 Err(failure) => {
+                    let (took, error) = (began.elapsed(), failure.to_string());
+                    self.tell_change(McpConnectionState::Failed, Some(took), Some(error));
                     self.report_failure(&failure);
                     continue;
                 }
             };
+            self.tell_change(McpConnectionState::Connected, Some(began.elapsed()), None);
             for waiter in self.waiters.drain(..) {
                 let _ = waiter.send(Ok(Arc::clone(&connection)));
             }
             let since = Instant::now();
             let left = self.serve_connection(&connection).await;
             self.update_snapshot(|now| now.connection = None);
+            let reason = match &left {
+                DisconnectCause::Lost(reason) => Some(reason.clone()),
+                DisconnectCause::ReconnectRequested
+                | DisconnectCause::Disabled
+                | DisconnectCause::HandleDropped => None,
+            };
+            self.tell_change(McpConnectionState::Disconnected, None, reason);
             if since.elapsed() >= STABLE_AFTER {
                 self.restarts = 0;
             }
@@ -342,6 +354,15 @@ impl McpServerActor {
         for waiter in self.waiters.drain(..) {
             let _ = waiter.send(Err(failure.clone()));
         }
+    }
+
+    fn tell_change(
+        &self,
+        state: McpConnectionState,
+        took: Option<Duration>,
+        error: Option<String>,
+    ) {
+        self.context.connection_listener.tell(&self.config, state, took, error);
     }
 
     fn update_snapshot(&self, change: impl FnOnce(&mut McpServerSnapshot)) {

@@ -19,6 +19,7 @@ use windlass_tool::{GuardedCommandLine, ToolSessionContext};
 use crate::connection::{
     McpConnection, McpHost, McpPromptDescription, McpServerDescription, McpToolDescription,
 };
+use crate::connection_change::McpConnectionListener;
 use crate::elicitation_prompter::PrompterSlot;
 use crate::failure::McpFailure;
 use crate::login::LoginStore;
@@ -153,6 +154,7 @@ pub struct McpServerContext {
     pub prompter: PrompterSlot,
     pub list_cache: Option<ServerListCache>,
     pub login_store: Option<LoginStore>,
+    pub connection_listener: McpConnectionListener,
     /// Limits how many servers start at the same time.
     pub(crate) start_slots: Arc<Semaphore>,
 }
@@ -173,6 +175,7 @@ impl McpServerContext {
             prompter: PrompterSlot::none(),
             list_cache: None,
             login_store: None,
+            connection_listener: McpConnectionListener::default(),
             start_slots,
         }
     }

@@ -39,4 +39,4 @@ pub use record::{
     RecordError, RecordOptions, RecordSummary, Recorder, UnrecordedExchange, UnrecordedReason,
 };
 pub use replay::{Replay, ReplayOptions, ReplayPace, ReplaySummary};
-pub use scrub::{RedactedKind, ScrubOptions, TextRedactor};
+pub use scrub::ScrubOptions;

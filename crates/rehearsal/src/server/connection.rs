@@ -8,8 +8,9 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::time::timeout;
+use windlass_http_request::{RequestReadError, read_request};
 
-use super::http::{self, HttpRequestError};
+use super::http::{self, REQUEST_LIMITS};
 use super::loopback_server::wait_for_stop;
 use super::request_responder::{ClientSocket, ConnectionDisposition, RequestResponder};
 
@@ -34,19 +35,19 @@ impl<H: RequestResponder> LoopbackConnection<H> {
         loop {
             let socket = &mut self.socket;
             let read = tokio::select! {
-                read = http::read_request(&mut socket.stream, &mut socket.buffer) => read,
+                read = read_request(&mut socket.stream, &mut socket.buffer, &REQUEST_LIMITS) => read,
                 () = wait_for_stop(&mut socket.stopped) => return,
             };
             let (after, wants_close) = match read {
-                Ok(request) if H::IS_GUARDED && !request.is_from_this_machine() => {
+                Ok(request) if H::IS_GUARDED && !http::is_from_this_machine(&request) => {
                     (self.refuse(403, FOREIGN_REQUEST).await, true)
                 }
                 Ok(request) => {
                     let wants_close = request.wants_close();
                     (self.responder.answer_request(request, socket).await, wants_close)
                 }
-                Err(HttpRequestError::Gone) => return,
-                Err(HttpRequestError::Refused(status, why)) => {
+                Err(RequestReadError::Gone | RequestReadError::Late) => return,
+                Err(RequestReadError::Refused(status, why)) => {
                     (self.refuse(status, why).await, true)
                 }
             };

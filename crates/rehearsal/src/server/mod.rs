@@ -19,7 +19,7 @@ use std::time::Duration;
 pub use request_log::ReceivedRequest;
 pub use server_handle::{ServerHandle, ServerStartError};
 
-pub(crate) use http::{HttpRequest, encode_response, encode_response_head};
+pub(crate) use http::{encode_response, encode_response_head};
 pub(crate) use loopback_server::wait_for_stop;
 pub(crate) use plan_runner::SocketPlanRunner;
 pub(crate) use request_responder::{ClientSocket, ConnectionDisposition, RequestResponder};

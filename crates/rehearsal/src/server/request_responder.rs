@@ -7,8 +7,7 @@ use std::io;
 
 use tokio::net::TcpStream;
 use tokio::sync::watch;
-
-use super::http::HttpRequest;
+use windlass_http_request::HttpRequest;
 
 pub(crate) trait RequestResponder: Send + Sync + 'static {
     /// The name in error messages for invalid requests.

@@ -1,9 +1,9 @@
 //! Plans the response to a request. Selects the answer and logs the request, but touches no socket.
 
 use serde_json::Value;
+use windlass_http_request::HttpRequest;
 use windlass_vocabulary::{RequestSource, Tokens, Usage, WireFormat};
 
-use super::http::HttpRequest;
 use super::request_log::{ReceivedRequest, truncate_body};
 use super::script_player::{ChosenAnswer, ScriptPlayer, shorten};
 use crate::fault::ScriptedFault;

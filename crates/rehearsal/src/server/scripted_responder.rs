@@ -2,7 +2,9 @@
 
 use std::io;
 
-use super::http::{self, HttpRequest};
+use windlass_http_request::HttpRequest;
+
+use super::http;
 use super::plan_runner::SocketPlanRunner;
 use super::request_responder::{ClientSocket, ConnectionDisposition, RequestResponder};
 use super::response_planner::{PlannedResponse, plan_response};

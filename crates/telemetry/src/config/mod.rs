@@ -80,6 +80,8 @@ pub struct TraceConfig {
     pub goes_to_servers: bool,
     /// Uses the latest names of the semantic conventions for `gen_ai`.
     pub uses_latest_names: bool,
+    /// Sends a span for each batch of hooks.
+    pub has_hook_spans: bool,
 }
 
 /// A user's program that prints headers.
@@ -239,6 +241,7 @@ impl<L: EnvLookup> EnvironmentReader<'_, L> {
             goes_to_any_model,
             goes_to_servers: goes_to_any_model
                 || base.as_deref().is_none_or(crate::propagation::is_vendor),
+            has_hook_spans: self.flag("ENABLE_BETA_TRACING_DETAILED", false),
             uses_latest_names: opted.split(',').any(|word| word.trim() == LATEST_NAMES),
         }
     }

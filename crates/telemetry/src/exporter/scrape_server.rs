@@ -2,14 +2,17 @@
 //! loopback, and answers only `GET /metrics`.
 
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
+use windlass_http_request::{
+    BodyForm, HttpRequest, RequestLimits, RequestReadError, is_loopback_authority, read_request,
+};
 
 use crate::config::ScrapeAddress;
 use crate::metric_table::MetricTable;
@@ -68,16 +71,11 @@ impl ScrapeServer {
 
 /// Handles one request per connection.
 async fn answer(mut stream: TcpStream, page: Arc<ScrapedPage>) -> io::Result<()> {
-    let mut head = Vec::new();
-    while !head.ends_with(b"\r\n\r\n") && head.len() < HEAD_BYTES_MAX {
-        let mut buffer = [0; 1024];
-        let read = stream.read(&mut buffer).await?;
-        if read == 0 {
-            return Ok(());
-        }
-        head.extend_from_slice(buffer.get(..read).unwrap_or_default());
-    }
-    let (status, body) = page.answer(&String::from_utf8_lossy(&head));
+    let (status, body) = match read_request(&mut stream, &mut Vec::new(), &REQUEST_LIMITS).await {
+        Ok(request) => page.answer(&request),
+        Err(RequestReadError::Gone | RequestReadError::Late) => return Ok(()),
+        Err(RequestReadError::Refused(_, why)) => ("400 Bad Request", format!("{why}\n")),
+    };
     let reply = format!(
         "HTTP/1.1 {status}\r\ncontent-type: text/plain; version=0.0.4; charset=utf-8\r\n\
          content-length: {}\r\ncache-control: no-store\r\nconnection: close\r\n\r\n{body}",
@@ -88,20 +86,14 @@ async fn answer(mut stream: TcpStream, page: Arc<ScrapedPage>) -> io::Result<()>
 }
 
 impl ScrapedPage {
-    fn answer(&self, head: &str) -> (&'static str, String) {
-        let mut lines = head.split("\r\n");
-        let mut request = lines.next().unwrap_or_default().split(' ');
-        let (method, path) = (request.next().unwrap_or_default(), request.next());
-        let host = lines.find_map(|line| {
-            let (name, value) = line.split_once(':')?;
-            name.eq_ignore_ascii_case("host").then(|| value.trim())
-        });
-        let path = path.map(|path| path.split('?').next().unwrap_or_default());
-        match (method, path) {
-            _ if self.is_local && !host.is_some_and(is_this_machine) => {
+    fn answer(&self, request: &HttpRequest) -> (&'static str, String) {
+        match (request.method.as_str(), request.path()) {
+            _ if self.is_local
+                && !request.single_header("host").is_some_and(is_loopback_authority) =>
+            {
                 ("403 Forbidden", "this is another machine's name\n".to_owned())
             }
-            ("GET", Some("/metrics")) => {
+            ("GET", "/metrics") => {
                 let metrics = self.metrics.lock().unwrap_or_else(PoisonError::into_inner);
                 ("200 OK", render_prometheus(&metrics, &self.standard.of_metrics))
             }
@@ -111,17 +103,15 @@ impl ScrapedPage {
     }
 }
 
-/// Accepts loopback names such as `127.0.0.1:9464`, `localhost`, `[::1]:9464`.
-fn is_this_machine(host: &str) -> bool {
-    let name = match host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
-        Some((name, _)) => name,
-        None => host.split(':').next().unwrap_or_default(),
-    };
-    name.eq_ignore_ascii_case("localhost")
-        || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
-}
-
 const CONNECTIONS_MAX: usize = 8;
 const CONNECTION_MAX: Duration = Duration::from_secs(2);
-const HEAD_BYTES_MAX: usize = 8 << 10;
+/// What scrapes is older than browsers.
+const REQUEST_LIMITS: RequestLimits = RequestLimits {
+    head_bytes_max: 8 << 10,
+    body_bytes_max: 0,
+    minor_version_min: 0,
+    body: BodyForm::LengthOnly,
+    idle_max: CONNECTION_MAX,
+    arrival_max: CONNECTION_MAX,
+};
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);

@@ -20,6 +20,10 @@ pub(super) struct AgentTrack {
     pub(super) calls: CallTrack,
     pub(super) run: RunTrack,
     pub(super) compaction_is_by_hand: bool,
+    /// The call that started it asked for it to run in the background.
+    pub(super) is_async: bool,
+    /// The MCP tool that ran since the last request: server and tool.
+    pub(super) mcp_call: Option<(String, String)>,
 }
 
 /// The span from a prompt to the end of the run it started.
@@ -38,6 +42,8 @@ pub(super) struct RunTrack {
     /// Of the last request.
     pub(super) last_tokens: u64,
     pub(super) model: String,
+    /// The skill that is active: the last one of this run.
+    pub(super) skill: Option<String>,
 }
 
 impl AgentTrack {

@@ -73,6 +73,13 @@ impl CallTrack {
         self.open.get(call).map(|open| open.span.context)
     }
 
+    /// Whether a call of `Agent` asks for it to run in the background.
+    pub(super) fn asks_for_background(&self, call: &str) -> bool {
+        let input = self.open.get(call).map(|open| open.call.input.as_str()).unwrap_or_default();
+        let input: Value = serde_json::from_str(input).unwrap_or_default();
+        input.get("run_in_background") == Some(&Value::Bool(true))
+    }
+
     pub(super) fn expect_answer(&mut self, ticket: Ticket, call: &ToolCall) {
         self.questions.insert(ticket, call.id.as_str().to_owned());
     }
@@ -148,6 +155,7 @@ pub(super) fn call_started(
     emit_decision(call, decision, emission);
     if call.name.as_str() == "Skill" {
         let name = read_input(call, "skill").unwrap_or_default();
+        track.run.skill = Some(name.clone());
         let is_revealed = emission.config.content.tool_details;
         let name = if is_revealed { name } else { "custom".to_owned() };
         emission.event(names::SKILL_ACTIVATED, Attributes::default().text("skill.name", name));
@@ -179,6 +187,9 @@ pub(super) fn call_ended(
     let text = outcome_text(outcome);
     end_execution_span(execution, outcome, took, end, &text, emission);
     emit_result(&open, outcome, took, &text, emission);
+    if let Some((server, tool)) = split_mcp_name(open.call.name.as_str()) {
+        track.mcp_call = Some((server.to_owned(), tool.to_owned()));
+    }
     if !outcome.is_error {
         count_changes(&open.call, outcome, &track.run.model, emission);
     }
@@ -247,6 +258,7 @@ fn emit_result(
         .optional_text("decision_source", decision.map(|decision| decision.source))
         .count("tool_input_size_bytes", call.input.as_str().len() as u64)
         .count("tool_result_size_bytes", text.len() as u64)
+        .optional_text("mcp_server_scope", find_server_scope(call, emission))
         .optional_text("tool_parameters", render_parameters(call, emission))
         .optional_text("tool_input", input);
     emission.event(names::TOOL_RESULT, attributes);
@@ -358,8 +370,7 @@ fn render_parameters(call: &ToolCall, emission: &Emission<'_>) -> Option<String>
     }
     let length_max = emission.config.content.length_max;
     let of = |key: &str| read_input(call, key).map(|value| emission.cut(&value, length_max / 2));
-    let parameters = if let Some(rest) = call.name.as_str().strip_prefix("mcp__") {
-        let (server, tool) = rest.split_once("__")?;
+    let parameters = if let Some((server, tool)) = split_mcp_name(call.name.as_str()) {
         json!({ "mcp_server_name": server, "mcp_tool_name": tool })
     } else {
         match call.name.as_str() {
@@ -379,6 +390,17 @@ fn render_parameters(call: &ToolCall, emission: &Emission<'_>) -> Option<String>
 fn read_input(call: &ToolCall, key: &str) -> Option<String> {
     let input: Value = serde_json::from_str(call.input.as_str()).ok()?;
     input.get(key).and_then(Value::as_str).map(str::to_owned)
+}
+
+/// Server and tool of a name such as `mcp__docs__search`.
+fn split_mcp_name(name: &str) -> Option<(&str, &str)> {
+    name.strip_prefix("mcp__")?.split_once("__")
+}
+
+/// Where the server of a tool is configured.
+fn find_server_scope(call: &ToolCall, emission: &Emission<'_>) -> Option<String> {
+    let (server, _) = split_mcp_name(call.name.as_str())?;
+    emission.wiring.server_scopes.get(&format!("mcp__{server}__")).cloned()
 }
 
 fn is_mcp(call: &ToolCall) -> bool {

@@ -6,6 +6,7 @@ use windlass_tool::Secrets;
 use windlass_vocabulary::civil_date::format_timestamp;
 
 use super::agent_track::AgentTrack;
+use super::wiring::WiringTrack;
 use crate::config::TelemetryConfig;
 use crate::content::redact_and_cut;
 use crate::names::{self, MetricName};
@@ -40,7 +41,14 @@ pub(super) struct Emission<'a> {
     prompt_id: String,
     context: Option<SpanContext>,
     sequence: &'a mut u64,
+    pub(super) wiring: &'a mut WiringTrack,
     records: Vec<TelemetryRecord>,
+}
+
+/// What all sessions of a tree share.
+pub(super) struct EmissionState<'a> {
+    pub(super) sequence: &'a mut u64,
+    pub(super) wiring: &'a mut WiringTrack,
 }
 
 impl<'a> Emission<'a> {
@@ -48,9 +56,10 @@ impl<'a> Emission<'a> {
         config: &'a TelemetryConfig,
         session: &'a ObservedSession,
         track: &AgentTrack,
-        sequence: &'a mut u64,
+        state: EmissionState<'a>,
         now: u64,
     ) -> Self {
+        let EmissionState { sequence, wiring } = state;
         Self {
             config,
             now,
@@ -59,6 +68,7 @@ impl<'a> Emission<'a> {
             prompt_id: track.prompt_id.clone(),
             context: track.current_context(),
             sequence,
+            wiring,
             records: Vec::new(),
         }
     }

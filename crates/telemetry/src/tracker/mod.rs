@@ -4,13 +4,17 @@
 //! so that tests can control it.
 
 mod agent_track;
+mod attribution;
+mod bodies;
 mod calls;
 mod edit_counts;
 mod emission;
 mod hooks;
+mod mentions;
 mod prompts;
 mod requests;
 mod subagents;
+mod wiring;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,10 +22,12 @@ use std::sync::Arc;
 use windlass_driver::{Observation, ObservedSession, TracePosition};
 use windlass_vocabulary::{AgentId, Notice};
 
-use self::agent_track::AgentTrack;
-use self::emission::Emission;
+use self::agent_track::{AgentTrack, RunTrack};
+use self::emission::{Emission, EmissionState};
+use self::wiring::WiringTrack;
 use crate::config::TelemetryConfig;
 use crate::record::{SpanContext, TelemetryRecord};
+use crate::wiring_report::WiringReport;
 
 /// The open spans of all observed sessions.
 #[derive(Debug)]
@@ -30,11 +36,12 @@ pub(crate) struct SessionTracker {
     agents: HashMap<(String, AgentId), AgentTrack>,
     /// Numbers events, so that their order within a millisecond is known.
     sequence: u64,
+    wiring: WiringTrack,
 }
 
 impl SessionTracker {
     pub(crate) fn new(config: Arc<TelemetryConfig>) -> Self {
-        Self { config, agents: HashMap::new(), sequence: 0 }
+        Self { config, agents: HashMap::new(), sequence: 0, wiring: WiringTrack::default() }
     }
 
     /// Returns the records for an observation.
@@ -61,13 +68,43 @@ impl SessionTracker {
             None => self.begin_agent(session),
         };
         let config = Arc::clone(&self.config);
-        let mut emission = Emission::new(&config, session, &track, &mut self.sequence, now);
+        let state = EmissionState { sequence: &mut self.sequence, wiring: &mut self.wiring };
+        let mut emission = Emission::new(&config, session, &track, state, now);
         dispatch(&mut track, session, observation, &mut emission);
+        if matches!(observation, Observation::SessionStarted { .. }) && session.started_by.is_none()
+        {
+            emission.wiring.main = Some(session.clone());
+            for report in emission.wiring.take_early() {
+                wiring::emit_report(&report, &mut emission);
+            }
+        }
         let records = emission.into_records();
         if !matches!(observation, Observation::SessionEnded) {
             self.agents.insert(key, track);
         }
         records
+    }
+
+    /// Returns the records for a report of the wiring, and the session that they belong to. Before it
+    /// has started there are none; they come then.
+    pub(crate) fn report(
+        &mut self,
+        report: WiringReport,
+        now: u64,
+    ) -> Option<(ObservedSession, Vec<TelemetryRecord>)> {
+        self.wiring.remember(&report);
+        let Some(session) = self.wiring.main.clone() else {
+            self.wiring.put_off(report);
+            return None;
+        };
+        let key = (session.id.clone(), session.agent.clone());
+        let none = AgentTrack::default();
+        let track = self.agents.get(&key).unwrap_or(&none);
+        let state = EmissionState { sequence: &mut self.sequence, wiring: &mut self.wiring };
+        let mut emission = Emission::new(&self.config, &session, track, state, now);
+        wiring::emit_report(&report, &mut emission);
+        let records = emission.into_records();
+        Some((session, records))
     }
 
     /// The span in which something is about to start.
@@ -100,6 +137,8 @@ impl SessionTracker {
                 .find_call_context(call.as_str())
                 .or_else(|| parent.current_context()),
             prompt_id: parent.prompt_id.clone(),
+            is_async: parent.calls.asks_for_background(call.as_str()),
+            run: RunTrack { skill: parent.run.skill.clone(), ..RunTrack::default() },
             ..AgentTrack::default()
         }
     }
@@ -122,6 +161,14 @@ fn dispatch(
         Observation::CompactionAsked => track.compaction_is_by_hand = true,
         Observation::RequestSent(request) => {
             requests::request_sent(track, session, request, emission);
+        }
+        Observation::BodySent { request, body } => {
+            bodies::request_body(
+                request,
+                body,
+                requests::source_of_body(session, request),
+                emission,
+            );
         }
         Observation::AnswerEnded { attempt, stop } => track.requests.answer_ended(attempt, stop),
         Observation::RequestFailed { attempt, failure } => {
@@ -163,7 +210,7 @@ fn dispatch(
         Observation::HooksStarted { event, target, count } => {
             hooks::hooks_started(event, target, count, emission);
         }
-        Observation::HooksEnded(result) => hooks::hooks_ended(result, emission),
+        Observation::HooksEnded(result) => hooks::hooks_ended(track, result, emission),
         Observation::ModeChanged { from, to, is_by_tool } => {
             prompts::mode_changed(from, to, is_by_tool, emission);
         }
@@ -215,5 +262,102 @@ fn on_notice(
         | Notice::Warning(_)
         | Notice::MaxTurnsReached { .. }
         | Notice::SubagentNotice { .. } => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsString;
+
+    use windlass_driver::ModelServer;
+    use windlass_driver::tool_types::Secrets;
+    use windlass_vocabulary::notice::RunEnding;
+    use windlass_vocabulary::{
+        Json, MicroUsd, Terminal, Ticket, ToolCall, ToolCallId, Usage, WireFormat,
+    };
+
+    use super::*;
+    use crate::config::{ProcessFacts, read_config};
+    use crate::record::{AttributeValue, Attributes};
+
+    fn tracker() -> SessionTracker {
+        let variables = [
+            ("CLAUDE_CODE_ENABLE_TELEMETRY", "1"),
+            ("OTEL_LOGS_EXPORTER", "otlp"),
+            ("OTEL_EXPORTER_OTLP_PROTOCOL", "http/json"),
+        ];
+        let lookup = |name: &str| {
+            variables.iter().find(|(own, _)| *own == name).map(|(_, value)| OsString::from(value))
+        };
+        let (config, _) = read_config(&lookup, &|_| false, ProcessFacts::default());
+        SessionTracker::new(Arc::new(config.expect("telemetry is on")))
+    }
+
+    fn session(agent: &str, started_by: Option<(AgentId, ToolCallId)>) -> ObservedSession {
+        ObservedSession {
+            id: "s".to_owned(),
+            agent: AgentId::from(agent),
+            agent_kind: started_by.as_ref().map(|_| "general-purpose".to_owned()),
+            started_by,
+            secrets: Secrets::default(),
+            server: ModelServer {
+                wire: WireFormat::AnthropicMessages,
+                base_url: "http://localhost".to_owned(),
+            },
+            other_servers: Vec::new(),
+        }
+    }
+
+    fn ended() -> Notice {
+        Notice::RunEnded(RunEnding {
+            terminal: Terminal::ModelError,
+            outcome: None,
+            why: String::new(),
+            failure: None,
+            turns: 0,
+            usage: Usage::default(),
+            cost: MicroUsd(0),
+            deferred: None,
+        })
+    }
+
+    fn find_event(records: &[TelemetryRecord], name: &str) -> Attributes {
+        let found = records.iter().find_map(|record| match record {
+            TelemetryRecord::Event(event) if event.name == name => Some(event.attributes.clone()),
+            TelemetryRecord::Event(_) | TelemetryRecord::Span(_) => None,
+            TelemetryRecord::Increment(_) => None,
+        });
+        found.unwrap_or_else(|| panic!("no {name} in {records:?}"))
+    }
+
+    #[test]
+    fn an_agent_that_was_started_in_the_background_says_so() {
+        for (input, is_async) in [(r#"{"run_in_background":true}"#, true), ("{}", false)] {
+            let mut tracker = tracker();
+            let main = session("main", None);
+            let call = ToolCall {
+                id: ToolCallId::from("c1"),
+                name: "Agent".into(),
+                input: Json::from_checked(input),
+                signature: None,
+            };
+            let started = Observation::CallStarted { ticket: Ticket(1), call: &call };
+            tracker.track(&main, started, 1);
+            let nested = session("a1", Some((main.agent.clone(), call.id.clone())));
+            tracker.track(&nested, Observation::Notice(&Notice::RunStarted), 2);
+            let records = tracker.track(&nested, Observation::Notice(&ended()), 3);
+            let event = find_event(&records, crate::names::SUBAGENT_COMPLETED);
+            let flag = event.0.iter().find(|(name, _)| name == "is_async");
+            assert_eq!(flag.map(|(_, value)| value), Some(&AttributeValue::Flag(is_async)));
+        }
+    }
+
+    #[test]
+    fn a_run_that_ends_by_a_panic_is_an_internal_error() {
+        let mut tracker = tracker();
+        let main = session("main", None);
+        tracker.track(&main, Observation::Notice(&Notice::RunStarted), 1);
+        let records = tracker.track(&main, Observation::Notice(&ended()), 2);
+        find_event(&records, crate::names::INTERNAL_ERROR);
     }
 }

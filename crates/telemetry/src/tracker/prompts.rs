@@ -3,14 +3,15 @@
 use windlass_driver::ObservedSession;
 use windlass_host::random::generate_uuid;
 use windlass_vocabulary::notice::RunEnding;
-use windlass_vocabulary::{ContentBlock, Message, MessageOrigin, PermissionMode};
+use windlass_vocabulary::{ContentBlock, Message, MessageOrigin, PermissionMode, Terminal};
 
-use super::agent_track::{AgentTrack, OpenInteraction};
+use super::agent_track::{AgentTrack, OpenInteraction, RunTrack};
 use super::emission::{Emission, EndedSpan, millis_between};
 use super::requests::query_source;
-use super::subagents;
+use super::{bodies, mentions, subagents};
 use crate::names;
 use crate::record::{Attributes, SpanKind};
+use crate::wiring_report::ExpandedCommand;
 
 pub(super) fn session_started(
     session: &ObservedSession,
@@ -53,8 +54,19 @@ pub(super) fn prompt_accepted(
         begin_interaction(track, prompt.clone(), length, emission);
     }
     emission.set_prompt(&track.prompt_id, track.current_context());
-    let attributes = Attributes::default().count("prompt_length", length).text("prompt", prompt);
+    let command = emission.wiring.take_command(content);
+    let is_revealed = emission.config.content.tool_details;
+    let name = |command: &ExpandedCommand| match is_revealed {
+        true => command.name.clone(),
+        false => command.source.to_owned(),
+    };
+    let attributes = Attributes::default()
+        .count("prompt_length", length)
+        .text("prompt", prompt)
+        .optional_text("command_name", command.as_ref().map(name))
+        .optional_text("command_source", command.as_ref().map(|command| command.source));
     emission.event(names::USER_PROMPT, attributes);
+    mentions::emit_mentions(content, emission);
 }
 
 /// A run may also start without a prompt: for a deferred call or a compaction.
@@ -63,8 +75,9 @@ pub(super) fn run_started(
     session: &ObservedSession,
     emission: &mut Emission<'_>,
 ) {
-    track.run = Default::default();
-    track.run.started = Some(emission.now);
+    // A sub-agent goes on with the skill that it was started with.
+    let skill = track.run.skill.take().filter(|_| session.started_by.is_some());
+    track.run = RunTrack { started: Some(emission.now), skill, ..RunTrack::default() };
     if session.started_by.is_none() && track.interaction.is_none() {
         begin_interaction(track, String::new(), 0, emission);
         emission.set_prompt(&track.prompt_id, track.current_context());
@@ -97,6 +110,10 @@ pub(super) fn run_ended(
             .count("total_retry_duration_ms", millis_between(failed.since, emission.now))
             .text("query_source", query_source(session));
         emission.event(names::API_RETRIES_EXHAUSTED, attributes);
+    }
+    if ending.terminal == Terminal::ModelError && ending.failure.is_none() {
+        // The session's task has panicked: a model that fails says how.
+        emission.event(names::INTERNAL_ERROR, Attributes::default().text("error_name", "Panic"));
     }
     super::requests::abandon_all(track, emission);
     super::calls::abandon_all(track, emission);
@@ -141,6 +158,8 @@ pub(super) fn message_added(track: &AgentTrack, message: &Message, emission: &mu
     if message.origin != MessageOrigin::Model {
         return;
     }
+    let source = if track.base.is_some() { "subagent" } else { "main" };
+    bodies::response_body(track, message, source, emission);
     let text = message.text();
     if text.is_empty() {
         return;
@@ -152,7 +171,7 @@ pub(super) fn message_added(track: &AgentTrack, message: &Message, emission: &mu
         .text("response", response)
         .optional_text("model", message.model.as_ref().map(|model| model.as_str()))
         .optional_text("request_id", track.requests.last_request_id.clone())
-        .text("query_source", if track.base.is_some() { "subagent" } else { "main" });
+        .text("query_source", source);
     emission.event(names::ASSISTANT_RESPONSE, attributes);
 }
 

@@ -9,6 +9,7 @@ use windlass_vocabulary::{
 };
 
 use super::agent_track::AgentTrack;
+use super::attribution::attribute_request;
 use super::emission::{Emission, EndedSpan, OpenSpan, millis_between};
 use super::subagents::agent_name;
 use crate::names;
@@ -22,6 +23,8 @@ pub(super) struct RequestTrack {
     pub(super) retry_is_scheduled: bool,
     side: HashMap<Ticket, OpenRequest>,
     pub(super) last_request_id: Option<String>,
+    pub(super) last_message_id: Option<String>,
+    pub(super) last_stop_reason: Option<&'static str>,
     pub(super) last_provider: Option<&'static str>,
 }
 
@@ -51,6 +54,8 @@ struct RequestFacts {
     output_max: u64,
     agent: Attributes,
     agent_name: Option<String>,
+    /// Its agent, skill, plugin and MCP tool.
+    attribution: Attributes,
     is_compaction: bool,
 }
 
@@ -87,6 +92,8 @@ impl RequestTrack {
         if let Some(open) = self.open.get_mut(&attempt) {
             open.request_id = Some(ids.request.to_string());
             self.last_request_id.clone_from(&open.request_id);
+            self.last_message_id = Some(ids.message.to_string());
+            self.last_stop_reason = None;
         }
     }
 
@@ -103,6 +110,7 @@ impl RequestTrack {
     pub(super) fn answer_ended(&mut self, attempt: AttemptId, stop: ModelStopReason) {
         if let Some(open) = self.open.get_mut(&attempt) {
             open.stop = Some(stop);
+            self.last_stop_reason = Some(stop_reason(open.stop, open.has_calls));
         }
     }
 
@@ -123,11 +131,13 @@ pub(super) fn request_sent(
 ) {
     end_answered(track, emission);
     let is_retry = std::mem::take(&mut track.requests.retry_is_scheduled);
-    let facts = gather_facts(session, request, query_source(session), emission);
+    let mut facts = gather_facts(session, request, query_source(session), emission);
+    facts.attribution = attribute_request(track, session, emission);
     track.requests.last_provider = Some(facts.provider);
     request.model.as_str().clone_into(&mut track.run.model);
     let mut open = match track.requests.failed.take() {
         Some((_, mut failed)) if is_retry => {
+            facts.attribution = std::mem::take(&mut failed.facts.attribution);
             failed.attempts += 1;
             failed.events.push(describe_attempt(&failed, emission.now));
             OpenRequest { facts, failure: None, request_id: None, ..failed }
@@ -282,6 +292,7 @@ pub(super) fn side_question_ended(
         effort: None,
         output_max: 0,
         agent: Attributes::default(),
+        attribution: attribute_agent(session, emission),
         agent_name: agent_name(session, emission.config.content.tool_details),
         is_compaction: false,
     };
@@ -432,7 +443,7 @@ fn describe_request(facts: &RequestFacts) -> Attributes {
         .text("query_source", facts.source)
         .text("speed", "normal")
         .optional_text("effort", facts.effort)
-        .optional_text("agent.name", facts.agent_name.clone())
+        .join(facts.attribution.clone())
 }
 
 fn describe_usage(usage: Usage) -> Attributes {
@@ -475,8 +486,25 @@ fn gather_facts(
         agent: Attributes::default()
             .optional_text("agent_id", own)
             .optional_text("parent_agent_id", parent),
+        attribution: attribute_agent(session, emission),
         agent_name: agent_name(session, emission.config.content.tool_details),
         is_compaction: request.source == RequestSource::Compaction,
+    }
+}
+
+/// Of a request beside the conversation only the agent is known.
+fn attribute_agent(session: &ObservedSession, emission: &Emission<'_>) -> Attributes {
+    let name = agent_name(session, emission.config.content.tool_details);
+    Attributes::default().optional_text("agent.name", name)
+}
+
+pub(super) fn source_of_body(session: &ObservedSession, request: &ModelRequest) -> &'static str {
+    match request.source {
+        RequestSource::Main => query_source(session),
+        RequestSource::Compaction
+        | RequestSource::ToolLabel
+        | RequestSource::Aside
+        | RequestSource::Chore(_) => AUXILIARY,
     }
 }
 

@@ -20,7 +20,8 @@ pub(super) fn subagent_completed(
         .count("total_tokens", track.run.last_tokens)
         .count("total_tool_uses", track.run.tool_uses)
         .count("duration_ms", took)
-        .text("model", &track.run.model);
+        .text("model", &track.run.model)
+        .flag("is_async", track.is_async);
     emission.event(names::SUBAGENT_COMPLETED, attributes);
 }
 

@@ -354,7 +354,10 @@ impl ProcessSupervisor {
 
     fn report_progress(&mut self) {
         (self.last_progress, self.has_new_output) = (Instant::now(), false);
-        let line = || self.stdout.captured.last_line().or_else(|| self.stderr.captured.last_line());
-        self.owner.progress.report(|| line().unwrap_or_default());
+        let streams = [&mut self.stdout.captured, &mut self.stderr.captured];
+        self.owner.progress.report(|| {
+            let lines = streams.into_iter().filter_map(HeadAndTail::take_new_lines);
+            lines.collect::<Vec<_>>().join("\n")
+        });
     }
 }

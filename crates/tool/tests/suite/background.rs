@@ -77,7 +77,7 @@ async fn an_end_nobody_waited_for_is_told_to_the_driver_once() {
     let background = &project.context.background;
     let ended = background.wait_for_next_end();
     let id = start(&project, "echo $((6*7))").await;
-    tokio::time::timeout(Duration::from_secs(60), async {
+    tokio::time::timeout(Duration::from_secs(240), async {
         tokio::select! {
             () = ended => {}
             () = async { while background.running_count() > 0 { tokio::task::yield_now().await } } => {}
@@ -103,7 +103,7 @@ async fn stopping_ends_all_of_it_and_so_does_the_end_of_the_session() {
             tokio::task::yield_now().await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(60), ready()).await.unwrap();
+    tokio::time::timeout(Duration::from_secs(240), ready()).await.unwrap();
     let outcome = project.call("TaskStop", json!({"task_id": id})).await;
     assert!(text(&outcome).starts_with(&format!("Ended `{id}`.")), "{}", text(&outcome));
     assert!(both.iter().all(|file| !is_running(file)));
@@ -116,7 +116,7 @@ async fn stopping_ends_all_of_it_and_so_does_the_end_of_the_session() {
         std::fs::remove_file(file).unwrap();
     }
     start(&project, command).await;
-    tokio::time::timeout(Duration::from_secs(60), ready()).await.unwrap();
+    tokio::time::timeout(Duration::from_secs(240), ready()).await.unwrap();
     project.context.background.close().await;
     assert_eq!(project.context.background.running_count(), 0);
     assert!(both.iter().all(|file| !is_running(file)));
@@ -126,11 +126,11 @@ async fn stopping_ends_all_of_it_and_so_does_the_end_of_the_session() {
         std::fs::remove_file(file).unwrap();
     }
     start(&project, &format!("trap '' TERM; {command}")).await;
-    tokio::time::timeout(Duration::from_secs(60), ready()).await.unwrap();
+    tokio::time::timeout(Duration::from_secs(240), ready()).await.unwrap();
     project.context = std::sync::Arc::new(ToolSessionContext::new(&project.root, "/nowhere"));
     let gone = Instant::now();
     while both.iter().any(|file| is_running(file)) {
-        assert!(gone.elapsed() < Duration::from_secs(60), "they were not killed");
+        assert!(gone.elapsed() < Duration::from_secs(240), "they were not killed");
         tokio::task::yield_now().await;
     }
 }

@@ -146,7 +146,7 @@ async fn hostile_documents_are_read_in_bounded_time() {
         let path = project.write("a.pdf", content);
         let began = Instant::now();
         project.read(&path).await;
-        assert!(began.elapsed() < Duration::from_secs(60), "{:?}", began.elapsed());
+        assert!(began.elapsed() < Duration::from_secs(240), "{:?}", began.elapsed());
     }
 }
 

@@ -215,11 +215,20 @@ async fn the_second_look_into_a_huge_file_begins_near_by() {
     };
     let (shown, first) = took(42).await;
     assert_eq!(shown, "    42\there");
-    let (shown, second) = took(43).await;
-    assert_eq!(shown, "    43\tand here");
+    // The shortest of a few: a busy machine may interrupt any one of them.
+    let mut second = Duration::MAX;
+    for _ in 0..5 {
+        let (shown, again) = took(43).await;
+        assert_eq!(shown, "    43\tand here");
+        second = second.min(again);
+    }
     assert!(second * 4 < first, "{second:?} after {first:?}");
-    let (shown, third) = took(1).await;
-    assert_eq!(shown, "     1\tfirst");
+    let mut third = Duration::MAX;
+    for _ in 0..5 {
+        let (shown, again) = took(1).await;
+        assert_eq!(shown, "     1\tfirst");
+        third = third.min(again);
+    }
     assert!(third * 4 < first, "{third:?} after {first:?}");
 }
 

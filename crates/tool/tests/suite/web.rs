@@ -211,7 +211,7 @@ async fn a_fetch_can_be_interrupted() {
         cancel.cancel();
         socket
     });
-    assert!(outcome.is_error && began.elapsed() < Duration::from_secs(20));
+    assert!(outcome.is_error && began.elapsed() < Duration::from_secs(120));
 }
 
 /// What a page looks like, through the tool and a server of its own.
@@ -272,6 +272,6 @@ async fn no_page_is_too_deep_or_too_odd() {
         let began = Instant::now();
         let outcome = fetch(&project, &server.url(path)).await;
         assert!(!outcome.is_error, "{path}");
-        assert!(began.elapsed() < Duration::from_secs(20), "{path}: {:?}", began.elapsed());
+        assert!(began.elapsed() < Duration::from_secs(120), "{path}: {:?}", began.elapsed());
     }
 }

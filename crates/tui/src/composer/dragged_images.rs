@@ -81,7 +81,8 @@ mod tests {
             ("look at /a/1.png", &[]),
             ("/a/1.png is nice", &[]),
             ("/a/notes.txt", &[]),
-            ("file:///a/%zz.png", &[]),
+            ("file:///a/%zz.png", &["/a/%zz.png"]),
+            ("file:///a/%FF.png", &[]),
             ("words and words.png", &[]),
             ("", &[]),
         ];

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use windlass_host::environment::process_environment;
-use windlass_rehearsal::cassette::TextRedactor;
+use windlass_redaction::TextRedactor;
 
 use super::cut_secrets::CutSecrets;
 use crate::markdown_nodes::parse_markdown_nodes;

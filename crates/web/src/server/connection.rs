@@ -7,11 +7,11 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
+use windlass_http_request::{BodyForm, RequestLimits, RequestReadError, read_request};
 
 use super::RequestRouter;
 use super::http_response::{HttpReply, HttpResponse, encode_event_stream_head};
 use super::request_guard::RequestGuard;
-use super::request_reader::{RequestReadError, read_browser_request};
 
 pub(crate) async fn serve_connection<R: RequestRouter>(
     mut stream: TcpStream,
@@ -22,9 +22,13 @@ pub(crate) async fn serve_connection<R: RequestRouter>(
     let _ = stream.set_nodelay(true);
     let mut buffer = Vec::new();
     loop {
-        let request = match read_browser_request(&mut stream, &mut buffer).await {
+        let request = match read_request(&mut stream, &mut buffer, &REQUEST_LIMITS).await {
             Ok(request) => request,
             Err(RequestReadError::Gone) => return,
+            Err(RequestReadError::Late) => {
+                refuse(&mut stream, &HttpResponse::error(408, "bad_request", ARRIVED_LATE)).await;
+                return;
+            }
             Err(RequestReadError::Refused(status, why)) => {
                 refuse(&mut stream, &HttpResponse::error(status, "bad_request", why)).await;
                 return;
@@ -103,6 +107,15 @@ impl WriteWithin for TcpStream {
     }
 }
 
+const REQUEST_LIMITS: RequestLimits = RequestLimits {
+    head_bytes_max: 16 << 10,
+    body_bytes_max: 1 << 20,
+    minor_version_min: 1,
+    body: BodyForm::LengthOnly,
+    idle_max: Duration::from_secs(60),
+    arrival_max: Duration::from_secs(10),
+};
+const ARRIVED_LATE: &str = "the request took too long to arrive";
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(120);
 const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 const LINGER_TIMEOUT: Duration = Duration::from_secs(1);

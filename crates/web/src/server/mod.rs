@@ -9,7 +9,6 @@ pub(crate) mod connection;
 pub(crate) mod http_response;
 pub(crate) mod query;
 pub(crate) mod request_guard;
-pub(crate) mod request_reader;
 
 use std::future::Future;
 use std::net::Ipv4Addr;
@@ -19,17 +18,17 @@ use std::time::Duration;
 
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
+use windlass_http_request::HttpRequest;
 
 use connection::serve_connection;
 use http_response::HttpReply;
 use request_guard::RequestGuard;
-use request_reader::BrowserRequest;
 
 /// Handles requests that passed the guard.
 pub(crate) trait RequestRouter: Send + Sync + 'static {
     fn route(
         self: Arc<Self>,
-        request: BrowserRequest,
+        request: HttpRequest,
     ) -> Pin<Box<dyn Future<Output = HttpReply> + Send>>;
 }
 

@@ -1,8 +1,9 @@
 //! Authorises requests: the right host, no foreign origin, and the token for API paths. Checked
 //! before routing.
 
+use windlass_http_request::HttpRequest;
+
 use super::access_token::AccessToken;
-use super::request_reader::BrowserRequest;
 
 #[derive(Debug)]
 pub(crate) struct RequestGuard {
@@ -24,18 +25,18 @@ impl RequestGuard {
         Self { hosts, token }
     }
 
-    pub(crate) fn check(&self, request: &BrowserRequest) -> Result<(), GuardRefusal> {
+    pub(crate) fn check(&self, request: &HttpRequest) -> Result<(), GuardRefusal> {
         // DNS rebinding resolves a foreign name to this server, but `Host` still has that name.
-        if !request.header("host").is_some_and(|host| self.is_own_host(host)) {
+        if !request.single_header("host").is_some_and(|host| self.is_own_host(host)) {
             return Err(FOREIGN_HOST);
         }
         if request.has_header("origin")
-            && !request.header("origin").is_some_and(|origin| self.is_own_origin(origin))
+            && !request.single_header("origin").is_some_and(|origin| self.is_own_origin(origin))
         {
             return Err(FOREIGN_ORIGIN);
         }
         if request.has_header("sec-fetch-site")
-            && !matches!(request.header("sec-fetch-site"), Some("same-origin" | "none"))
+            && !matches!(request.single_header("sec-fetch-site"), Some("same-origin" | "none"))
             && !is_opened_page(request)
         {
             return Err(FOREIGN_ORIGIN);
@@ -54,19 +55,20 @@ impl RequestGuard {
         origin.strip_prefix("http://").is_some_and(|host| self.is_own_host(host))
     }
 
-    fn has_token(&self, request: &BrowserRequest) -> bool {
-        let given = request.header("authorization").and_then(|value| value.strip_prefix("Bearer "));
+    fn has_token(&self, request: &HttpRequest) -> bool {
+        let given =
+            request.single_header("authorization").and_then(|value| value.strip_prefix("Bearer "));
         given.is_some_and(|given| self.token.matches(given))
     }
 }
 
 /// The page itself, opened in a new tab by our redirect file. It contains no data before its script
 /// has sent the token.
-fn is_opened_page(request: &BrowserRequest) -> bool {
+fn is_opened_page(request: &HttpRequest) -> bool {
     request.method == "GET"
         && request.path() == "/"
-        && request.header("sec-fetch-mode") == Some("navigate")
-        && request.header("sec-fetch-dest") == Some("document")
+        && request.single_header("sec-fetch-mode") == Some("navigate")
+        && request.single_header("sec-fetch-dest") == Some("document")
 }
 
 const FOREIGN_HOST: GuardRefusal = GuardRefusal {

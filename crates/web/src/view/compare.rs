@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use windlass_journal::session_trace::{SessionTrace, TraceDetail, TraceItem};
+use windlass_journal::session_trace::{SessionTrace, TraceItem};
 
 use super::diff::answer_diff;
+use super::items::detail_kind;
 use super::overview::answer_overview;
 use crate::server::query::QueryParameters;
 use crate::viewer::{FoundSession, ViewFailure, Viewer};
@@ -43,23 +44,10 @@ fn count_shared(keys: &[String], trace: &SessionTrace) -> usize {
 
 /// A key that is equal for items with the same content, whatever their time.
 fn item_key(item: &TraceItem) -> String {
-    match &item.detail {
-        TraceDetail::Prompt { text, .. } => format!("prompt {}", text.text),
-        TraceDetail::Answer { text, .. } => format!("answer {}", text.text),
-        TraceDetail::Thinking { text, .. } => format!("thinking {}", text.text),
-        TraceDetail::Summary { text } => format!("summary {}", text.text),
-        TraceDetail::Note { name, text, .. } => format!("note {name} {}", text.text),
-        TraceDetail::Call(call) => format!("call {} {}", call.tool, call.input.text),
-        TraceDetail::Request(_)
-        | TraceDetail::Retry { .. }
-        | TraceDetail::Retracted { .. }
-        | TraceDetail::Sealed
-        | TraceDetail::Repaired { .. }
-        | TraceDetail::Switched { .. }
-        | TraceDetail::Shrunk { .. }
-        | TraceDetail::Continued(_)
-        | TraceDetail::End(_) => super::items::detail_kind(&item.detail).to_owned(),
-    }
+    let kind = detail_kind(&item.detail);
+    let tool = item.detail.call().map_or("", |call| call.tool.as_str());
+    let text = item.detail.text().map_or("", |text| text.text.as_str());
+    format!("{kind} {tool} {text}")
 }
 
 fn compare_files(viewer: &Viewer, one: &FoundSession, two: &FoundSession) -> Vec<Value> {

@@ -144,10 +144,7 @@ fn list_levels(trace: &SessionTrace) -> Vec<Value> {
 }
 
 fn list_calls(trace: &SessionTrace) -> impl Iterator<Item = (&TracedCall, &TraceItem)> {
-    trace.items.iter().filter_map(|item| {
-        let TraceDetail::Call(call) = &item.detail else { return None };
-        Some((&**call, item))
-    })
+    trace.items.iter().filter_map(|item| Some((item.detail.call()?, item)))
 }
 
 fn list_tools(trace: &SessionTrace) -> Vec<Value> {

@@ -6,7 +6,6 @@ use windlass_assembly::session::snapshots::open_change_log;
 use windlass_assembly::slash_command::{DiffArguments, DiffScope};
 use windlass_host::environment::process_environment;
 use windlass_journal::session_facts::find_named_file;
-use windlass_journal::session_trace::TraceDetail;
 
 use super::call_json::find_changing_calls;
 use crate::server::query::QueryParameters;
@@ -66,7 +65,7 @@ fn find_writers(
     let changing = find_changing_calls(&session.journal);
     Ok(trace.read(|trace| {
         let calls = trace.items.iter().filter_map(|item| {
-            let TraceDetail::Call(call) = &item.detail else { return None };
+            let call = item.detail.call()?;
             let file = find_named_file(&call.input.text)?;
             let id = call.id.as_str();
             changing.contains(id).then(|| (id.to_owned(), file))
@@ -94,7 +93,7 @@ fn file_to_json(file: &Value, name: &str, writers: &[(String, String)]) -> Value
 }
 
 /// Parses the hunks of a unified diff, up to `lines_max` lines. Returns whether any were left out.
-pub(super) fn parse_hunks(diff: &str, lines_max: usize) -> (Vec<Value>, bool) {
+fn parse_hunks(diff: &str, lines_max: usize) -> (Vec<Value>, bool) {
     let mut hunks: Vec<Value> = Vec::new();
     let mut lines: Vec<Value> = Vec::new();
     let mut head: Option<(u64, u64)> = None;

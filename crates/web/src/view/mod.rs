@@ -11,6 +11,7 @@ mod json_text;
 mod moment;
 mod overview;
 mod reasons;
+mod request_difference;
 mod request_text;
 mod requests;
 mod ruling_source;

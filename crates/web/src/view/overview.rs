@@ -69,7 +69,7 @@ fn collect_facts(trace: &SessionTrace) -> SessionFacts {
         }
     }
     for item in &trace.items {
-        let TraceDetail::Call(call) = &item.detail else { continue };
+        let Some(call) = item.detail.call() else { continue };
         if !facts.tools.contains(call.tool.as_str()) {
             facts.tools.insert(call.tool.as_str().to_owned());
         }
@@ -109,34 +109,20 @@ pub(super) fn totals_to_json(trace: &SessionTrace, is_running: bool) -> Value {
     let times = SpentTime::measure(trace);
     // Includes the costs of sub-agents.
     let mut nested = 0;
-    let (mut calls, mut failed, mut denied, mut retries, mut compactions) = (0, 0, 0, 0, 0);
+    let (mut calls, mut failed, mut denied) = (0, 0, 0);
     for item in &trace.items {
-        match &item.detail {
-            TraceDetail::Call(call) => {
-                calls += 1;
-                nested += call.spent.0;
-                match call_status(call, item, is_running) {
-                    "failed" => failed += 1,
-                    "denied" => denied += 1,
-                    _ => {}
-                }
-            }
-            TraceDetail::Retry { .. } => retries += 1,
-            TraceDetail::Summary { .. } => compactions += 1,
-            TraceDetail::Prompt { .. }
-            | TraceDetail::Answer { .. }
-            | TraceDetail::Thinking { .. }
-            | TraceDetail::Request(_)
-            | TraceDetail::Note { .. }
-            | TraceDetail::Retracted { .. }
-            | TraceDetail::Sealed
-            | TraceDetail::Repaired { .. }
-            | TraceDetail::Switched { .. }
-            | TraceDetail::Shrunk { .. }
-            | TraceDetail::Continued(_)
-            | TraceDetail::End(_) => {}
+        let Some(call) = item.detail.call() else { continue };
+        calls += 1;
+        nested += call.spent.0;
+        match call_status(call, item, is_running) {
+            "failed" => failed += 1,
+            "denied" => denied += 1,
+            _ => {}
         }
     }
+    let count = |is_counted: fn(&TraceDetail) -> bool| {
+        trace.items.iter().filter(|item| is_counted(&item.detail)).count()
+    };
     let mut usage = Usage::default();
     let mut cost = nested;
     for (_, bill) in &trace.bills {
@@ -153,8 +139,8 @@ pub(super) fn totals_to_json(trace: &SessionTrace, is_running: bool) -> Value {
             "calls": calls,
             "failed_calls": failed,
             "denied_calls": denied,
-            "retries": retries,
-            "compactions": compactions,
+            "retries": count(|detail| matches!(detail, TraceDetail::Retry { .. })),
+            "compactions": count(|detail| matches!(detail, TraceDetail::Summary { .. })),
             "input_tokens": usage.input_total().0,
             "output_tokens": usage.output.0,
             "cache_read_tokens": usage.cache_read.0,
@@ -208,7 +194,7 @@ fn list_agents(
 /// The call that started this agent.
 fn find_agent_call(trace: &SessionTrace, agent: &str) -> Option<Value> {
     trace.items.iter().enumerate().find_map(|(n, item)| {
-        let TraceDetail::Call(call) = &item.detail else { return None };
+        let call = item.detail.call()?;
         if call.agent.as_deref() != Some(agent) {
             return None;
         }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use windlass_assembly::model_selection::find_model_wire;
 use windlass_dialect::dialect;
 use windlass_host::environment::process_environment;
-use windlass_vocabulary::{ModelRequest, ToolSpec, WireFormat};
+use windlass_vocabulary::{ContentBlock, ModelRequest, ToolSpec, WireFormat};
 
 use crate::server::query::QueryParameters;
 use crate::viewer::ViewFailure;
@@ -14,7 +14,8 @@ use crate::viewer::ViewFailure;
 pub(super) enum RequestForm {
     /// The provider-independent request that the engine built.
     Engine,
-    /// Encoded for a wire: the given one, or the one configured for its model.
+    /// Encoded for a wire: the given one, or the one its model had in this session, or the one that
+    /// is configured for it now.
     Wire(Option<WireFormat>),
 }
 
@@ -63,7 +64,8 @@ fn render_wire_form(
     // The session's model may no longer be configured.
     let configured = find_model_wire(request.model.as_str(), &process_environment).ok();
     let known = configured.as_ref().map(|configured| configured.wire);
-    let wire = wanted.or(known).unwrap_or(WireFormat::AnthropicMessages);
+    let recorded = find_recorded_wire(request);
+    let wire = wanted.or(recorded).or(known).unwrap_or(WireFormat::AnthropicMessages);
     let missing = || ViewFailure::failed("this program does not speak that wire");
     let dialect = dialect(wire).ok_or_else(missing)?;
     let rules = configured.as_ref().filter(|configured| configured.wire == wire);
@@ -72,6 +74,7 @@ fn render_wire_form(
         "form": "wire",
         "wire": wire_name(wire),
         "configured": known.map(wire_name),
+        "recorded": recorded.map(wire_name),
         "wires": WIRES.map(|(_, name)| name),
         "path": dialect.path(&request.model),
         "headers": dialect.extra_headers(request),
@@ -79,6 +82,23 @@ fn render_wire_form(
         "refusal": encoded.refusal.map(|refusal| refusal.message),
     });
     Ok(RequestText { json: String::from_utf8_lossy(&encoded.body).into_owned(), about })
+}
+
+/// The wire over which the last answer of this model came, if the answer has a block that only its
+/// provider understands: such a block says so.
+fn find_recorded_wire(request: &ModelRequest) -> Option<WireFormat> {
+    let answers = request.messages.iter().rev();
+    let mut own = answers.filter(|message| message.model.as_ref() == Some(&request.model));
+    own.find_map(|message| {
+        message.content.iter().find_map(|block| match block {
+            ContentBlock::Provider(block) => Some(block.wire),
+            ContentBlock::Text(_)
+            | ContentBlock::Thinking(_)
+            | ContentBlock::ToolUse(_)
+            | ContentBlock::ToolResult(_)
+            | ContentBlock::Media(_) => None,
+        })
+    })
 }
 
 /// In the order in which a provider reads it, so that the common prefix of two requests is what a

@@ -2,12 +2,11 @@
 
 use serde_json::{Value, json};
 use windlass_assembly::session::journal_replay::read_requests;
-use windlass_text_diff::TextDifference;
 use windlass_vocabulary::ModelRequest;
 
-use super::diff::parse_hunks;
 use super::items::merge;
 use super::json_text::{compare_json, indent_json};
+use super::request_difference::RequestDifference;
 use super::request_text::{RequestForm, RequestText};
 use crate::server::query::QueryParameters;
 use crate::viewer::{FoundSession, ViewFailure, Viewer};
@@ -86,15 +85,7 @@ pub(super) fn answer_request_diff(
     let (one, two) = (render(a)?, render(b)?);
     let (shared, first) = compare_json(&one.json, &two.json);
     let words = describe_difference(first.as_deref(), shared, &one.json);
-    let (text_a, text_b) = (indent_json(&one.json), indent_json(&two.json));
-    let is_long = text_a.len().max(text_b.len()) > REQUEST_BYTES_MAX;
-    let (hunks, is_cut) = match is_long {
-        true => (Vec::new(), true),
-        false => {
-            let unified = TextDifference::of_lines(&text_a, &text_b).to_unified("a", "b", 3);
-            parse_hunks(&unified, DIFF_LINES_MAX)
-        }
-    };
+    let lines = RequestDifference::compare(&one.json, &two.json);
     let own = json!({
         "a": a,
         "b": b,
@@ -103,8 +94,10 @@ pub(super) fn answer_request_diff(
         "shared_bytes": shared,
         "first": first,
         "words": words,
-        "hunks": hunks,
-        "cut": is_cut,
+        "insertions": lines.as_ref().map(|lines| lines.counts.insertions),
+        "deletions": lines.as_ref().map(|lines| lines.counts.deletions),
+        "cut": lines.as_ref().is_none_or(|lines| lines.is_cut),
+        "hunks": lines.map(|lines| lines.hunks).unwrap_or_default(),
     });
     Ok(merge(own, two.about))
 }
@@ -133,4 +126,3 @@ fn describe_difference(first: Option<&str>, shared: usize, one: &str) -> String 
 /// JSON paths of the messages in the forms of a request.
 const MESSAGE_LISTS: [&str; 3] = ["messages[", "input[", "contents["];
 const REQUEST_BYTES_MAX: usize = 4 << 20;
-const DIFF_LINES_MAX: usize = 4_000;

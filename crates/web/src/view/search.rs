@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use windlass_journal::session_catalogue::{FoundPlace, PlaceQuery, search_places};
-use windlass_journal::session_trace::{SessionTrace, TraceDetail};
+use windlass_journal::session_trace::SessionTrace;
 
 use super::session_rows::{RowFilter, row_to_json};
 use crate::server::query::QueryParameters;
@@ -107,29 +107,11 @@ pub(super) fn answer_locate(
 fn index_items(trace: &SessionTrace) -> HashMap<u64, usize> {
     let mut items = HashMap::new();
     for (n, item) in trace.items.iter().enumerate() {
-        let seq = match &item.detail {
-            TraceDetail::Prompt { text, .. }
-            | TraceDetail::Answer { text, .. }
-            | TraceDetail::Thinking { text, .. }
-            | TraceDetail::Summary { text }
-            | TraceDetail::Note { text, .. } => text.seq,
-            TraceDetail::Call(call) => {
-                if let Some(result) = &call.result {
-                    items.insert(result.text.seq, n);
-                }
-                call.input.seq
-            }
-            TraceDetail::Request(_)
-            | TraceDetail::Retry { .. }
-            | TraceDetail::Retracted { .. }
-            | TraceDetail::Sealed
-            | TraceDetail::Repaired { .. }
-            | TraceDetail::Switched { .. }
-            | TraceDetail::Shrunk { .. }
-            | TraceDetail::Continued(_)
-            | TraceDetail::End(_) => continue,
-        };
-        items.entry(seq).or_insert(n);
+        let Some(text) = item.detail.text() else { continue };
+        if let Some(result) = item.detail.call().and_then(|call| call.result.as_ref()) {
+            items.insert(result.text.seq, n);
+        }
+        items.entry(text.seq).or_insert(n);
     }
     items
 }

@@ -1,7 +1,7 @@
 //! The list of sessions with the facts it can be filtered by. Listing is fast; facts that need
 //! whole journals are collected in the background and cached until the file changes.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -29,6 +29,8 @@ pub(crate) struct SessionDirectoryCache {
     catalogue: SessionCatalogue,
     listed: Mutex<Option<(Instant, Arc<SessionListing>)>>,
     facts: Arc<Mutex<FactsMemory>>,
+    /// Ids of sessions that had content: one that was rewound to its beginning can still go on.
+    shown: Mutex<HashSet<String>>,
 }
 
 /// The list at one moment.
@@ -48,7 +50,7 @@ struct FactsMemory {
 
 impl SessionDirectoryCache {
     pub(crate) fn new(catalogue: SessionCatalogue) -> Self {
-        Self { catalogue, listed: Mutex::new(None), facts: Arc::default() }
+        Self { catalogue, listed: Mutex::new(None), facts: Arc::default(), shown: Mutex::default() }
     }
 
     /// The sessions, newest first; at most `LISTING_AGE_MAX` old.
@@ -60,8 +62,9 @@ impl SessionDirectoryCache {
             return Ok(Arc::clone(listing));
         }
         let all = self.catalogue.list(None)?;
+        let all = all.into_iter().filter(|listed| self.is_shown(listed));
         let rows: Vec<(ListedSessionRow, PathBuf)> =
-            all.into_iter().filter(has_content).map(|listed| self.build_row(listed)).collect();
+            all.map(|listed| self.build_row(listed)).collect();
         let version = rows.iter().fold(FNV_START, |sum, (row, _)| {
             let facts = u64::from(row.facts.is_some());
             let state = row.state.bytes().fold(0, |sum, byte| sum * 31 + u64::from(byte));
@@ -82,6 +85,15 @@ impl SessionDirectoryCache {
         id: &str,
     ) -> Result<Option<(ListedSessionRow, PathBuf)>, ViewFailure> {
         Ok(self.list()?.rows.iter().find(|(row, _)| row.summary.id == id).cloned())
+    }
+
+    fn is_shown(&self, listed: &ListedSession) -> bool {
+        let mut shown = lock(&self.shown);
+        let id = &listed.summary.id;
+        if has_content(listed) && !shown.contains(id) {
+            shown.insert(id.clone());
+        }
+        shown.contains(id)
     }
 
     fn build_row(&self, listed: ListedSession) -> (ListedSessionRow, PathBuf) {

@@ -1,8 +1,8 @@
 //! Finds and reads contents in git's packs, without git. Only packs to which the store has its own
 //! hard link are used, so a content stays readable after the repository is repacked or deleted.
 //!
-//! Packs are untrusted: the caller compares the digest of every content. A pack that is writable,
-//! or that does not match its index, is skipped.
+//! Packs are untrusted: the caller compares the digest of every content. A pack that does not match
+//! its index is skipped; one that is writable is read, but nothing more is left to it.
 
 mod delta;
 mod pack_file;
@@ -18,6 +18,8 @@ use pack_file::PackFile;
 
 /// Each open pack takes two file descriptors. The largest packs come first.
 const PACKS_MAX: usize = 64;
+/// Limit on the packs that contents are only in.
+const NEEDED_PACKS_MAX: usize = 256;
 const DEPTH_MAX: usize = 32;
 
 /// Git's object name: SHA-1 of header and content.
@@ -29,9 +31,16 @@ pub(crate) struct GitPacks {
     packs: Vec<Arc<PackFile>>,
 }
 
+pub(crate) struct OpenedPacks {
+    pub(crate) packs: GitPacks,
+    /// The needed objects that no pack has.
+    pub(crate) missing: BTreeSet<ObjectName>,
+}
+
 impl GitPacks {
-    /// Opens the held packs. Unchanged packs that `known` has open are reused.
-    pub(crate) fn open(store: &Path, known: &Self) -> Self {
+    /// Opens the held packs: those that have objects of `needed` before any other. Unchanged packs
+    /// that `known` has open are reused.
+    pub(crate) fn open(store: &Path, known: &Self, needed: BTreeSet<ObjectName>) -> OpenedPacks {
         let mut paths = Vec::new();
         list_packs(&store.join(HELD_NAME), 0, &mut paths);
         paths.sort_by_key(|(_, bytes)| std::cmp::Reverse(*bytes));
@@ -39,8 +48,21 @@ impl GitPacks {
             let same = known.packs.iter().find(|pack| pack.path() == path && pack.is_unchanged());
             same.map(Arc::clone).or_else(|| PackFile::open(path).map(Arc::new))
         };
-        let packs = paths.iter().filter_map(|(path, _)| open(path)).take(PACKS_MAX).collect();
-        Self { packs }
+        let mut packs = Vec::new();
+        let mut others = Vec::new();
+        let mut missing = needed;
+        for pack in paths.iter().filter_map(|(path, _)| open(path)) {
+            let needed = missing.len();
+            missing = pack.list_missing(missing);
+            if missing.len() < needed && packs.len() < NEEDED_PACKS_MAX {
+                packs.push(pack);
+            } else if others.len() < PACKS_MAX {
+                others.push(pack);
+            }
+        }
+        others.truncate(PACKS_MAX.saturating_sub(packs.len()));
+        packs.append(&mut others);
+        OpenedPacks { packs: Self { packs }, missing }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -51,13 +73,29 @@ impl GitPacks {
         self.packs.iter().all(|pack| pack.is_unchanged())
     }
 
-    /// The name of the blob with these bytes, if a pack has it.
+    /// The name of the blob with these bytes, if a read-only pack has it and it can be read back.
     pub(crate) fn find(&self, bytes: &[u8]) -> Option<ObjectName> {
         if self.is_empty() {
             return None;
         }
         let name = name_blob(bytes);
-        self.packs.iter().any(|pack| pack.find(&name).is_some()).then_some(name)
+        let has_it = |pack: &PackFile| {
+            pack.find(&name).is_some_and(|start| pack.has_blob_within_limits(start))
+        };
+        self.list_read_only().any(has_it).then_some(name)
+    }
+
+    /// Whether a read-only pack has this object.
+    pub(crate) fn has_safely(&self, name: &ObjectName) -> bool {
+        self.list_read_only().any(|pack| pack.find(name).is_some())
+    }
+
+    pub(crate) fn has_writable(&self) -> bool {
+        self.packs.iter().any(|pack| pack.is_writable())
+    }
+
+    fn list_read_only(&self) -> impl Iterator<Item = &PackFile> {
+        self.packs.iter().map(Arc::as_ref).filter(|pack| !pack.is_writable())
     }
 
     /// The contents of a blob; `None` when it cannot be read or has more than `limit` bytes.

@@ -19,8 +19,11 @@ const NAME_BYTES: u64 = 20;
 const BUCKET_NAMES_MAX: u64 = 1 << 20;
 /// Git's own limit is 4,095.
 const CHAIN_MAX: usize = 4_096;
-/// Limit on the total size of the objects of one delta chain.
-const CHAIN_BYTES_MAX: u64 = 256 << 20;
+/// Limit on the base and the deltas of a content that is not stored because the pack has it.
+const CHAIN_BYTES_MAX: u64 = 64 << 20;
+/// Limit on each version that a chain passes through. Git makes no deltas of larger files unless it
+/// is configured to.
+const VERSION_BYTES_MAX: u64 = 512 << 20;
 /// Write permission bits of user, group and others.
 const WRITABLE: u32 = 0o222;
 
@@ -39,6 +42,7 @@ struct PackStamp {
     bytes: u64,
     index_bytes: u64,
     modified: (i64, i64),
+    is_writable: bool,
 }
 
 enum PackEntry {
@@ -58,15 +62,12 @@ struct EntryHead {
 }
 
 impl PackFile {
-    /// `None` for anything that is not a sound, read-only pack with its index.
+    /// `None` for anything that is not a sound pack with its index.
     pub(super) fn open(path: &Path) -> Option<Self> {
         let pack = File::open(path).ok()?;
         let index = File::open(path.with_extension("idx")).ok()?;
         for file in [&pack, &index] {
-            let found = file.metadata().ok().filter(std::fs::Metadata::is_file)?;
-            if found.mode() & WRITABLE != 0 {
-                return None;
-            }
+            file.metadata().ok().filter(std::fs::Metadata::is_file)?;
         }
         let stamp = PackStamp::of(&pack, &index).ok()?;
         let mut head = [0; 8];
@@ -89,6 +90,12 @@ impl PackFile {
 
     pub(super) fn is_unchanged(&self) -> bool {
         PackStamp::of(&self.pack, &self.index).is_ok_and(|stamp| stamp == self.stamp)
+    }
+
+    /// Git's packs are read-only. One that is not, as after `chmod -R u+w .`, is still read, but
+    /// may be overwritten in place.
+    pub(super) fn is_writable(&self) -> bool {
+        self.stamp.is_writable
     }
 
     /// Whether the repository still has this pack too.
@@ -151,28 +158,40 @@ impl PackFile {
         Some(u32::from_be_bytes(bytes))
     }
 
+    /// Whether there is a blob at offset `start` that `read_blob` can read within its limits. Reads
+    /// only the heads of its entries.
+    pub(super) fn has_blob_within_limits(&self, start: u64) -> bool {
+        let chain = self.list_chain(start).unwrap_or_default();
+        let bytes: u64 = chain.iter().map(|head| head.size).sum();
+        !chain.is_empty() && bytes <= CHAIN_BYTES_MAX
+    }
+
     /// The contents of the blob at offset `start`.
     pub(super) fn read_blob(&self, start: u64, limit: u64) -> Option<Vec<u8>> {
-        let mut deltas = Vec::new();
-        let mut start = start;
-        let mut room = CHAIN_BYTES_MAX;
-        let mut bytes = loop {
-            let head = self.read_head(start)?;
-            room = room.checked_sub(head.size)?;
-            let bytes = self.inflate(&head)?;
-            match head.entry {
-                PackEntry::Blob => break bytes,
-                PackEntry::Delta { base } if deltas.len() < CHAIN_MAX => {
-                    deltas.push(bytes);
-                    start = base;
-                }
-                PackEntry::Delta { .. } => return None,
-            }
-        };
-        while let Some(delta) = deltas.pop() {
-            bytes = apply_delta(&bytes, &delta, room)?;
+        let chain = self.list_chain(start)?;
+        let (base, deltas) = chain.split_last()?;
+        let mut bytes = self.inflate(base)?;
+        for delta in deltas.iter().rev() {
+            bytes = apply_delta(&bytes, &self.inflate(delta)?, VERSION_BYTES_MAX)?;
         }
         (bytes.len() as u64 <= limit).then_some(bytes)
+    }
+
+    /// The deltas from the entry at offset `start` on, then the blob that they are based on.
+    fn list_chain(&self, start: u64) -> Option<Vec<EntryHead>> {
+        let mut chain = Vec::new();
+        let mut start = start;
+        while chain.len() <= CHAIN_MAX {
+            let head = self.read_head(start).filter(|head| head.size <= VERSION_BYTES_MAX)?;
+            let base = match head.entry {
+                PackEntry::Blob => None,
+                PackEntry::Delta { base } => Some(base),
+            };
+            chain.push(head);
+            let Some(base) = base else { return Some(chain) };
+            start = base;
+        }
+        None
     }
 
     fn read_head(&self, start: u64) -> Option<EntryHead> {
@@ -213,8 +232,13 @@ impl PackFile {
 impl PackStamp {
     fn of(pack: &File, index: &File) -> io::Result<Self> {
         let found = pack.metadata()?;
-        let modified = (found.mtime(), found.mtime_nsec());
-        Ok(Self { bytes: found.len(), index_bytes: index.metadata()?.len(), modified })
+        let found_index = index.metadata()?;
+        Ok(Self {
+            bytes: found.len(),
+            index_bytes: found_index.len(),
+            modified: (found.mtime(), found.mtime_nsec()),
+            is_writable: (found.mode() | found_index.mode()) & WRITABLE != 0,
+        })
     }
 }
 

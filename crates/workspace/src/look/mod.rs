@@ -3,8 +3,10 @@
 //! The walk collects folders in any order; `assemble` then builds their records bottom-up and
 //! writes only those that differ from the last look.
 
+mod folder_names;
 mod ignore_rules;
 mod look_cache;
+mod read_file;
 mod repository;
 mod walk;
 mod walk_queue;

@@ -2,13 +2,12 @@
 //! proves that it is unchanged.
 
 use std::cell::Cell;
-use std::io::Read;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
-use rustix::fs::{FileType, Stat, fstat, readlinkat};
+use rustix::fs::{FileType, Stat, readlinkat};
 
+use super::folder_names::list_folder;
 use super::ignore_rules::RuleLevel;
 use super::look_cache::{CachedEntry, CachedFolder, DecisionSource};
 use super::repository::Repository;
@@ -19,13 +18,9 @@ use crate::folder_record::{EntryImage, MODE_MASK};
 use crate::path_image::{UncoveredReason, UncoveredStamp};
 use crate::relative_path::RelativePath;
 use crate::root_folder::{
-    FileStamp, TEMPORARY_PREFIX, open_child_file, open_child_folder, read_small_file, stat_child,
+    FileStamp, TEMPORARY_PREFIX, open_child_folder, read_small_file, stat_child,
 };
 
-/// Attempts to read a file that changes during each read.
-const READ_TRIES: usize = 3;
-/// Larger files are read one at a time, to bound the memory held by all threads.
-const LARGE_BYTES: u64 = 1 << 20;
 const DEPTH_MAX: usize = 1_000;
 const PLACEHOLDER_MODE: u32 = 0o1755;
 /// Text rarely compresses by more than this factor.
@@ -162,10 +157,10 @@ impl Walker<'_> {
     }
 }
 
-struct FolderWalk<'a> {
-    walker: &'a Walker<'a>,
+pub(super) struct FolderWalk<'a> {
+    pub(super) walker: &'a Walker<'a>,
     job: &'a WalkJob,
-    handle: &'a Arc<OwnedFd>,
+    pub(super) handle: &'a Arc<OwnedFd>,
     /// Has a `HEAD`, which every git folder has.
     is_git_folder: bool,
     context: &'a WalkContext,
@@ -191,7 +186,8 @@ impl FolderWalk<'_> {
         let stamp = FileStamp::from(&stat);
         let kind = FileType::from_raw_mode(stat.st_mode);
         let is_folder = kind == FileType::Directory;
-        if is_folder && (self.walker.is_store(&stat) || is_placeholder(self.handle, name, &stat)) {
+        if is_folder && (self.walker.is_excluded(&stat) || is_placeholder(self.handle, name, &stat))
+        {
             return Ok(None);
         }
         let may_differ = self.walker.root.is_overlay && kind != FileType::Directory;
@@ -339,7 +335,7 @@ impl FolderWalk<'_> {
         match cached.image {
             EntryImage::File { content, size, mode, .. } => {
                 let is_kept =
-                    !self.walker.settings.must_ask_store || self.walker.store.has(&content);
+                    !self.walker.settings.must_ask_store || self.walker.store.has_safely(&content);
                 is_kept.then_some(EntryImage::File { content, size, mode, is_ignored })
             }
             // Avoids reading the file at every look while there is clearly no room for it.
@@ -420,79 +416,6 @@ impl FolderWalk<'_> {
             CachedEntry { name, stamp, is_settled: false, is_ignored: false, image, folder: None };
         Some(WalkedEntry { entry, child: None })
     }
-
-    /// Reads a file until its stamps before and after the read agree.
-    fn read_file(&self, name: &[u8], walked: &mut CachedEntry) -> Result<(), WorkspaceError> {
-        let _one_at_a_time =
-            (walked.stamp.size > LARGE_BYTES).then(|| self.walker.large_file_turn());
-        let mut reason = UncoveredReason::Unstable;
-        // Unsettled files are read again by the next look; a first look does not wait for
-        // writeback.
-        let must_flush = self.walker.settings.keeps_coverage && walked.is_settled;
-        for _ in 0..READ_TRIES {
-            self.walker.check_stop()?;
-            let Ok((bytes, before, after)) = self.read_once(name, must_flush) else {
-                reason = UncoveredReason::Unreadable;
-                break;
-            };
-            self.walker.bytes_read.fetch_add(bytes.len() as u64, Ordering::Relaxed);
-            if before != after || bytes.len() as u64 != after.size {
-                continue;
-            }
-            walked.stamp = after;
-            walked.is_settled = self.walker.is_settled(&after);
-            if self.walker.settings.content_filter.refuses(&bytes) {
-                reason = UncoveredReason::Refused;
-                break;
-            }
-            let content = ContentDigest::of(&bytes);
-            let image = EntryImage::File {
-                content,
-                size: after.size,
-                mode: after.mode & MODE_MASK,
-                is_ignored: walked.is_ignored,
-            };
-            let store = self.walker.store;
-            let stored = match self.walker.settings.refers_to_packs {
-                true => store.put_or_refer(content, &bytes),
-                false => store.put_content(content, &bytes),
-            };
-            match stored {
-                Ok(()) => {
-                    walked.image = image;
-                    return Ok(());
-                }
-                Err(WorkspaceError::NoRoom) => {
-                    reason = UncoveredReason::NoRoom;
-                    break;
-                }
-                Err(error) => return Err(error),
-            }
-        }
-        let stamp = walked.stamp.to_uncovered_stamp();
-        walked.image = EntryImage::Uncovered { reason, stamp };
-        Ok(())
-    }
-
-    fn read_once(
-        &self,
-        name: &[u8],
-        must_flush: bool,
-    ) -> std::io::Result<(Vec<u8>, FileStamp, FileStamp)> {
-        let file = open_child_file(self.handle, name)?;
-        if must_flush {
-            // A page of a shared mapping that is not written back can change again without a new
-            // time stamp. On failure, the page is recorded as it is now.
-            let _ = file.sync_data();
-        }
-        let before = FileStamp::from(&fstat(&file)?);
-        let limit = self.walker.settings.limits.file_bytes + 1;
-        let expected = usize::try_from(before.size.min(limit)).unwrap_or(0);
-        let mut bytes = Vec::with_capacity(expected + 1);
-        (&file).take(limit).read_to_end(&mut bytes)?;
-        let after = FileStamp::from(&fstat(&file)?);
-        Ok((bytes, before, after))
-    }
 }
 
 /// An empty folder that our sandbox creates in place of a missing protected one while a command
@@ -540,34 +463,4 @@ fn list_names(job: &WalkJob, handle: &OwnedFd) -> rustix::io::Result<Vec<Box<[u8
 
 fn contains(names: &[Box<[u8]>], name: &[u8]) -> bool {
     names.binary_search_by(|other| other.as_ref().cmp(name)).is_ok()
-}
-
-#[cfg(target_os = "linux")]
-fn list_folder(handle: &OwnedFd) -> rustix::io::Result<Vec<Box<[u8]>>> {
-    use std::mem::MaybeUninit;
-
-    let mut buffer = [MaybeUninit::uninit(); 32 << 10];
-    let mut listing = rustix::fs::RawDir::new(handle, &mut buffer);
-    let mut names = Vec::new();
-    while let Some(entry) = listing.next() {
-        let entry = entry?;
-        let name = entry.file_name().to_bytes();
-        if name != b"." && name != b".." {
-            names.push(name.into());
-        }
-    }
-    Ok(names)
-}
-
-#[cfg(not(target_os = "linux"))]
-fn list_folder(handle: &OwnedFd) -> rustix::io::Result<Vec<Box<[u8]>>> {
-    let mut names = Vec::new();
-    for entry in rustix::fs::Dir::read_from(handle)? {
-        let entry = entry?;
-        let name = entry.file_name().to_bytes();
-        if name != b"." && name != b".." {
-            names.push(name.into());
-        }
-    }
-    Ok(names)
 }

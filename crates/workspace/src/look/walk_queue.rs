@@ -1,5 +1,6 @@
 //! The queue of folders to walk, shared by a few threads.
 
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
@@ -25,8 +26,8 @@ pub(crate) struct Walker<'a> {
     pub(crate) bytes_read: AtomicU64,
     started: Instant,
     wall_nanos: i128,
-    /// Device and inode of the store, which is excluded when it lies below the root.
-    store_place: Option<(u64, u64)>,
+    /// Device and inode of the store and of the excluded folders: they may lie below the root.
+    excluded: Vec<(u64, u64)>,
     paths: AtomicU64,
     has_failed: AtomicBool,
     large_file: Mutex<()>,
@@ -48,6 +49,7 @@ struct WalkQueue {
 pub(crate) struct WalkSettings<'a> {
     pub(crate) limits: &'a WorkspaceLimits,
     pub(crate) ignore_patterns: &'a [String],
+    pub(crate) excluded_folders: &'a [PathBuf],
     pub(crate) content_filter: &'a ContentFilter,
     pub(crate) refers_to_packs: bool,
     pub(crate) may_trust_cache: bool,
@@ -65,7 +67,8 @@ impl<'a> Walker<'a> {
         settings: WalkSettings<'a>,
     ) -> Self {
         let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let store_stat = rustix::fs::stat(store.folder()).ok();
+        let excluded = settings.excluded_folders.iter().map(PathBuf::as_path);
+        let excluded = excluded.chain([store.folder()]);
         Self {
             root,
             store,
@@ -73,7 +76,10 @@ impl<'a> Walker<'a> {
             bytes_read: AtomicU64::new(0),
             started: Instant::now(),
             wall_nanos: i128::try_from(wall.as_nanos()).unwrap_or(0),
-            store_place: store_stat.map(|stat| (stat.st_dev, stat.st_ino)),
+            excluded: excluded
+                .filter_map(|path| rustix::fs::stat(path).ok())
+                .map(|stat| (stat.st_dev, stat.st_ino))
+                .collect(),
             paths: AtomicU64::new(0),
             has_failed: AtomicBool::new(false),
             large_file: Mutex::new(()),
@@ -193,8 +199,8 @@ impl<'a> Walker<'a> {
         self.wall_nanos - modified.max(changed) >= SETTLE_NANOS
     }
 
-    pub(crate) fn is_store(&self, stat: &Stat) -> bool {
-        self.store_place == Some((stat.st_dev, stat.st_ino))
+    pub(crate) fn is_excluded(&self, stat: &Stat) -> bool {
+        self.excluded.contains(&(stat.st_dev, stat.st_ino))
     }
 
     pub(crate) fn large_file_turn(&self) -> MutexGuard<'_, ()> {

@@ -133,6 +133,19 @@ impl ContentStore {
         state.index.contains_key(digest) || state.pack_names.get(digest).is_some()
     }
 
+    /// Whether nothing needs to be stored: unlike `has`, not when the only place is a pack that may
+    /// be overwritten.
+    pub(crate) fn has_safely(&self, digest: &ContentDigest) -> bool {
+        let state = self.state();
+        if state.index.contains_key(digest) {
+            return true;
+        }
+        let Some(name) = state.pack_names.get(digest) else { return false };
+        drop(state);
+        let packs = self.packs();
+        !packs.has_writable() || packs.has_safely(&name)
+    }
+
     /// Stores a file's bytes. At the limit fails with `NoRoom` and writes nothing.
     pub(crate) fn put_content(
         &self,
@@ -148,7 +161,7 @@ impl ContentStore {
         digest: ContentDigest,
         bytes: &[u8],
     ) -> Result<(), WorkspaceError> {
-        if self.has(&digest) {
+        if self.has_safely(&digest) {
             return Ok(());
         }
         let Some(name) = self.packs().find(bytes) else { return self.put(digest, bytes, 0) };
@@ -159,14 +172,16 @@ impl ContentStore {
     }
 
     /// Reopens the held packs, which may have been added, removed or changed. Contents that no pack
-    /// has any more become unavailable.
+    /// has any more become unavailable; of those in a pack that became writable, the next look
+    /// stores what is still there.
     pub(crate) fn reopen_packs(&self) {
-        let packs = Arc::new(GitPacks::open(&self.folder, &self.packs()));
         let names = self.state().pack_names.list_names();
-        let missing = packs.list_missing(names);
-        *self.packs.write().unwrap_or_else(PoisonError::into_inner) = packs;
+        let opened = GitPacks::open(&self.folder, &self.packs(), names);
+        let has_writable = opened.packs.has_writable();
+        *self.packs.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(opened.packs);
         let mut state = self.state();
-        if state.pack_names.remove_missing(&missing) {
+        let has_lost = state.pack_names.remove_missing(&opened.missing);
+        if has_lost || has_writable && state.pack_names.len() > 0 {
             state.losses += 1;
         }
     }
@@ -194,7 +209,7 @@ impl ContentStore {
     }
 
     fn put(&self, digest: ContentDigest, bytes: &[u8], reserve: u64) -> Result<(), WorkspaceError> {
-        if self.has(&digest) {
+        if self.has_safely(&digest) {
             return Ok(());
         }
         // Compresses before taking the lock, since this takes most of the time.

@@ -264,3 +264,70 @@ fn two_processes_and_one_that_stores_everything_read_what_is_only_in_a_pack() {
     assert!(report.outcomes.iter().all(|outcome| outcome.result.is_restored()), "{report:?}");
     assert_same(&fixture.state(), &held, "the other process knows the pack");
 }
+
+#[test]
+fn w21_contents_in_a_pack_stay_available_when_every_file_is_made_writable() {
+    let mut fixture = packed_tree(30);
+    let before = fixture.look().id;
+    let held = fixture.state();
+    // As `chmod -R u+w .` does. The store's link is the same file.
+    for entry in std::fs::read_dir(fixture.path(".git/objects/pack")).unwrap() {
+        set_mode(&entry.unwrap().path(), 0o644);
+    }
+    change_everything(&fixture);
+    let after = fixture.look().id;
+    fixture.reopen_with(referring());
+    fixture.undo(before, after);
+    for number in 0..30 {
+        let name = PathBuf::from(format!("folder{}/file{number}", number % 9));
+        assert_eq!(fixture.state().get(&name), held.get(&name));
+    }
+}
+
+#[test]
+fn a_content_that_a_pack_has_as_a_change_of_a_large_file_is_stored() {
+    let mut fixture = Fixture::with(referring());
+    fixture.git(&["init", "-q"]);
+    let noise = Random::new(9).noise(2_500_000);
+    let zeros = vec![0; 72 << 20];
+    fixture.write("file", [zeros.as_slice(), &noise].concat());
+    fixture.git(&["add", "-A"]);
+    fixture.git(&["commit", "-qm", "large"]);
+    fixture.write("file", &noise);
+    fixture.git(&["commit", "-qam", "small"]);
+    fixture.git(&["repack", "-adfq", "--depth=50", "--window=20"]);
+    fixture.git(&["prune-packed", "-q"]);
+    let packed = fixture.path(".git/objects/pack").read_dir().unwrap().flatten();
+    let packed: u64 = packed.map(|entry| entry.metadata().unwrap().len()).sum();
+    assert!(packed < 3_000_000, "one is a change of the other: {packed}");
+    let before = fixture.look().id;
+    assert!(fixture.workspace().usage().bytes > 2_400_000, "stored as a whole");
+    fixture.write("file", "changed");
+    let after = fixture.look().id;
+    fixture.undo(before, after);
+    assert!(std::fs::read(fixture.path("file")).unwrap() == noise);
+}
+
+#[test]
+fn w21_a_content_in_one_of_many_small_packs_stays_available() {
+    let mut fixture = packed_tree(12);
+    let before = fixture.look().id;
+    let held = fixture.state();
+    // Each of these packs is larger than the one that the contents are in.
+    for number in 0..70_u64 {
+        std::fs::write(fixture.path("large"), Random::new(number + 50).noise(60_000)).unwrap();
+        fixture.git(&["add", "large"]);
+        fixture.git(&["commit", "-qm", "large"]);
+        fixture.git(&["repack", "-dq"]);
+    }
+    fixture.look();
+    assert!(held_packs(&fixture).len() > 70);
+    change_everything(&fixture);
+    let after = fixture.look().id;
+    fixture.reopen_with(referring());
+    fixture.undo(before, after);
+    for number in 0..12 {
+        let name = PathBuf::from(format!("folder{}/file{number}", number % 9));
+        assert_eq!(fixture.state().get(&name), held.get(&name));
+    }
+}

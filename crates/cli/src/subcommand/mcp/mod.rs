@@ -11,14 +11,16 @@ use serde_json::{Map, Value, json};
 use windlass_assembly::options::McpOptions;
 use windlass_assembly::options::SettingsOptions;
 use windlass_driver::ToolSessionContext;
-use windlass_driver::mcp::{McpServerConfig, McpServerReport, McpServerTransport, PrompterSlot};
+use windlass_driver::mcp::{
+    McpConnectionListener, McpServerConfig, McpServerReport, McpServerTransport, PrompterSlot,
+};
 use windlass_settings::{McpServerScope, SettingsProblem, write_mcp_server};
 
 use crate::args::{McpAddArgs, McpAddJsonArgs, McpCommand, McpScopeArg, McpTransportArg};
 use crate::words;
 use windlass_assembly::mcp;
 use windlass_assembly::settings::SettingsLayers;
-use windlass_host::command_error::CommandError;
+use windlass_host::command_error::{CommandError, to_single_line};
 use windlass_host::display::human_format::format_counted;
 use windlass_host::environment::EnvLookup;
 use windlass_host::exit::Exit;
@@ -122,7 +124,7 @@ fn save_server(
         false => words::describe_added_server(&name, &file.path.display()),
     };
     for note in checked.notes {
-        let _ = writeln!(text, "{note}");
+        let _ = writeln!(text, "{}", to_single_line(&note));
     }
     if let Some(McpServerTransport::Unavailable(reason)) =
         checked.servers.first().map(|server| &server.transport)
@@ -200,7 +202,7 @@ async fn list_servers(
         mcp::load_server_configs(&McpOptions::default(), settings_servers, cwd, lookup)?;
     let mut text = String::new();
     for problem in layers.loaded.problems.iter().filter(|problem| is_about_server_file(problem)) {
-        let _ = writeln!(text, "{problem}");
+        let _ = writeln!(text, "{}", to_single_line(&problem.to_string()));
     }
     for note in configured.notes.into_iter().chain(layers.loaded.trust.render_warning()) {
         let _ = writeln!(text, "{note}");
@@ -220,15 +222,17 @@ async fn list_servers(
         configs.iter().map(|server| (server.name.clone(), describe_transport(server))).collect();
     let spill = std::env::temp_dir().join(format!("windlass-mcp-{}", std::process::id()));
     let tool_context = ToolSessionContext::new(cwd, spill);
-    let servers = mcp::start_servers(configs, &tool_context, PrompterSlot::none(), lookup)?;
-    let slow_starts = servers.report_slow_starts(|line| eprintln!("{line}"));
+    let (prompter, listener) = (PrompterSlot::none(), McpConnectionListener::default());
+    let servers = mcp::start_servers(configs, &tool_context, prompter, listener, lookup)?;
+    let slow_starts = servers.report_slow_starts(|line| eprintln!("{}", to_single_line(&line)));
     tokio::join!(servers.connect_all(), slow_starts);
     for (report, (server, transport)) in servers.server_reports().iter().zip(lines) {
-        let _ =
-            writeln!(text, "{server} ({}): {transport}: {}", report.scope, describe_status(report));
+        // Names and errors are the words of projects and servers.
+        let line = format!("{server} ({}): {transport}: {}", report.scope, describe_status(report));
+        let _ = writeln!(text, "{}", to_single_line(&line));
         if name.is_some() {
             for tool in &report.tools {
-                let _ = writeln!(text, "  {tool}");
+                let _ = writeln!(text, "  {}", to_single_line(tool));
             }
         }
     }

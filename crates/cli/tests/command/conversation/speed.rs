@@ -78,7 +78,7 @@ fn the_end_of_a_long_answer_holds_no_key_up() {
 
 /// The file that counts what a thread of this name works.
 #[cfg(target_os = "linux")]
-fn thread(pid: u32, name: &str) -> PathBuf {
+pub(super) fn thread(pid: u32, name: &str) -> PathBuf {
     let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).expect("threads").flatten();
     let is_named = |path: &PathBuf| {
         std::fs::read_to_string(path.join("comm")).is_ok_and(|comm| comm.trim() == name)
@@ -87,7 +87,7 @@ fn thread(pid: u32, name: &str) -> PathBuf {
 }
 
 #[cfg(target_os = "linux")]
-fn thread_time(thread: &Path) -> Duration {
+pub(super) fn thread_time(thread: &Path) -> Duration {
     let text = std::fs::read_to_string(thread).expect("a count");
     let nanos = text.split_whitespace().next().and_then(|first| first.parse().ok());
     Duration::from_nanos(nanos.expect("a number"))

@@ -1,6 +1,6 @@
 //! What a hook may do to a session: nothing, beyond its verdict.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use serde_json::json;
 use windlass_driver::hooks::HookSource;
@@ -9,7 +9,9 @@ use windlass_rehearsal::ScriptedAnswer as Says;
 use windlass_vocabulary::{HookNotice, HookOutcome, Notice, Terminal};
 
 use super::{at, bash, last, play};
-use crate::fixture::{FixtureOptions, SessionFixture, assert_completed, assert_ended, rehearse};
+use crate::fixture::{
+    FixtureOptions, PATIENCE, SessionFixture, assert_completed, assert_ended, rehearse,
+};
 
 #[tokio::test]
 async fn an_interrupt_ends_a_hook_with_its_whole_tree() {
@@ -19,7 +21,7 @@ async fn an_interrupt_ends_a_hook_with_its_whole_tree() {
         let mut fixture = play(FixtureOptions::default(), hooks, answers).await;
         fixture.session.submit("do it").unwrap();
         let ready = fixture.directory.path().join("ready");
-        let deadline = Instant::now() + Duration::from_secs(20);
+        let deadline = Instant::now() + PATIENCE;
         while !ready.exists() && Instant::now() < deadline {
             tokio::task::yield_now().await;
         }

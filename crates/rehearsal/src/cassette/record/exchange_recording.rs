@@ -5,11 +5,12 @@
 
 use std::time::Instant;
 
+use windlass_http_request::HttpRequest;
+
 use super::summary::UnrecordedReason;
 use crate::cassette::exchange::{
     ExchangeEnd, RecordedChunk, RecordedExchange, RecordedRequest, RecordedResponseHead,
 };
-use crate::server;
 
 /// One exchange in progress.
 pub(super) struct ExchangeRecording {
@@ -24,7 +25,7 @@ pub(super) struct ExchangeRecording {
 }
 
 impl ExchangeRecording {
-    pub(super) fn new(number: usize, request: &server::HttpRequest, bytes_max: usize) -> Self {
+    pub(super) fn new(number: usize, request: &HttpRequest, bytes_max: usize) -> Self {
         let mut recording = Self {
             number,
             exchange: RecordedExchange {

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::timeout;
+use windlass_http_request::HttpRequest;
 
 use super::RecordingResponder;
 use super::exchange_recording::ExchangeRecording;
@@ -17,8 +18,8 @@ use super::summary::UnrecordedReason;
 use super::upstream::{UpstreamError, is_hop_by_hop, is_reset};
 use crate::cassette::exchange::{ExchangeEnd, has_no_body};
 use crate::server::{
-    ClientSocket, ConnectionDisposition, HttpRequest, RequestResponder, encode_response,
-    encode_response_head, wait_for_stop,
+    ClientSocket, ConnectionDisposition, RequestResponder, encode_response, encode_response_head,
+    wait_for_stop,
 };
 use crate::wire;
 

@@ -14,9 +14,9 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Method, Url};
 use rustls::{ClientConfig, RootCertStore};
 use tokio::time::timeout;
+use windlass_http_request::HttpRequest;
 
 use super::RecordError;
-use crate::server;
 
 /// The client of the real server.
 #[derive(Debug)]
@@ -62,7 +62,7 @@ impl Upstream {
     /// Forwards a request, and waits for the head of the answer.
     pub(super) async fn send_request(
         &self,
-        request: &server::HttpRequest,
+        request: &HttpRequest,
     ) -> Result<reqwest::Response, UpstreamError> {
         let refuse = |why: &str| UpstreamError::NotSent(400, why.to_owned());
         let url =

@@ -3,14 +3,15 @@
 use std::io;
 use std::time::Duration;
 
+use windlass_http_request::HttpRequest;
 use windlass_vocabulary::WireFormat;
 
 use super::ReplayPace;
 use super::ReplayResponder;
 use crate::cassette::exchange::{ExchangeEnd, RecordedExchange};
 use crate::server::{
-    ClientSocket, ConnectionDisposition, HttpRequest, RequestResponder, SocketPlanRunner,
-    encode_response, encode_response_head,
+    ClientSocket, ConnectionDisposition, RequestResponder, SocketPlanRunner, encode_response,
+    encode_response_head,
 };
 use crate::socket_plan::SocketAction;
 use crate::wire;

@@ -5,12 +5,13 @@
 
 use std::sync::{Arc, Mutex};
 
+use windlass_http_request::HttpRequest;
+
 use super::normalized_request::NormalizedRequest;
 use crate::cassette::cassette_file::Cassette;
 use crate::cassette::exchange::{RecordedExchange, RecordedRequest};
 use crate::cassette::scrub::CassetteScrubber;
 use crate::lock::lock;
-use crate::server;
 
 /// The exchanges of a replay.
 #[derive(Debug)]
@@ -44,11 +45,8 @@ impl ExchangeSelector {
     }
 
     /// The exchange for a request, or why there is none.
-    pub(super) fn select(
-        &self,
-        request: server::HttpRequest,
-    ) -> Result<Arc<RecordedExchange>, String> {
-        let server::HttpRequest { method, target: path, headers, body } = request;
+    pub(super) fn select(&self, request: HttpRequest) -> Result<Arc<RecordedExchange>, String> {
+        let HttpRequest { method, target: path, headers, body } = request;
         self.scrubber.learn(&headers, &path, &body);
         let got = NormalizedRequest::new(
             &self.scrubber,

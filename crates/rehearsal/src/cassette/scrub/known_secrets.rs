@@ -9,9 +9,9 @@ use std::collections::BTreeMap;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use percent_encoding::percent_decode_str;
+use windlass_redaction::{SecretKind, SecretLiteral};
 
 use super::placeholder::is_placeholder;
-use super::secret_finder::{SecretKind, SecretLiteral};
 use super::text_view::{TextForm, TextView, collect_views};
 
 /// The values with their numbers.

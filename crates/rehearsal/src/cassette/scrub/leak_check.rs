@@ -5,9 +5,9 @@
 //! all.
 
 use percent_encoding::percent_decode_str;
+use windlass_redaction::SecretFinder;
 
 use super::json_tokenizer::decode_escape;
-use super::secret_finder::SecretFinder;
 use super::text_view::collect_views;
 use crate::cassette::exchange::RecordedExchange;
 

@@ -15,13 +15,12 @@ mod known_secrets;
 mod leak_check;
 mod options;
 mod placeholder;
-mod secret_finder;
-mod secret_pattern;
-mod text_redactor;
 mod text_view;
 
 use std::fmt;
 use std::sync::Mutex;
+
+use windlass_redaction::{SecretFinder, SecretKind, SecretLiteral, SecretMatch};
 
 use super::exchange::{RecordedExchange, RecordedRequest, RecordedResponseHead};
 use crate::lock::lock;
@@ -30,11 +29,9 @@ use known_secrets::{
     KnownSecrets, classify_field, classify_header, is_secret_field, is_secret_parameter,
 };
 use placeholder::is_placeholder;
-use secret_finder::{SecretFinder, SecretKind, SecretLiteral, SecretMatch};
 use text_view::{TextForm, TextView, collect_views};
 
 pub use options::ScrubOptions;
-pub use text_redactor::{RedactedKind, TextRedactor};
 
 pub(crate) use placeholder::strip_placeholder_numbers;
 

@@ -3,10 +3,10 @@
 
 use std::ops::Range;
 
-use super::secret_pattern;
+use crate::secret_pattern;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum SecretKind {
+pub enum SecretKind {
     Secret,
     Identity,
     Email,
@@ -16,18 +16,18 @@ pub(super) enum SecretKind {
 
 /// A value to search for.
 #[derive(Clone, PartialEq, Eq)]
-pub(super) struct SecretLiteral {
-    pub(super) value: Vec<u8>,
-    pub(super) kind: SecretKind,
+pub struct SecretLiteral {
+    pub value: Vec<u8>,
+    pub kind: SecretKind,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct SecretMatch {
-    pub(super) range: Range<usize>,
-    pub(super) kind: SecretKind,
+pub struct SecretMatch {
+    pub range: Range<usize>,
+    pub kind: SecretKind,
 }
 
-pub(super) struct SecretFinder {
+pub struct SecretFinder {
     /// Longest first, so that a value does not hide a longer one that contains it.
     literals: Vec<SecretLiteral>,
     emails: bool,
@@ -36,7 +36,7 @@ pub(super) struct SecretFinder {
 }
 
 impl SecretFinder {
-    pub(super) fn new(mut literals: Vec<SecretLiteral>, emails: bool) -> Self {
+    pub fn new(mut literals: Vec<SecretLiteral>, emails: bool) -> Self {
         literals.retain(|literal| !literal.value.is_empty());
         literals.sort_by_key(|literal| std::cmp::Reverse(literal.value.len()));
         let mut first_bytes = [false; 256];
@@ -50,7 +50,7 @@ impl SecretFinder {
     }
 
     /// All matches, in order and without overlaps.
-    pub(super) fn find(&self, text: &[u8]) -> Vec<SecretMatch> {
+    pub fn find(&self, text: &[u8]) -> Vec<SecretMatch> {
         let mut all: Vec<SecretMatch> = Vec::new();
         let mut at = 0;
         let mut taken = 0;

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::secret_finder::{SecretFinder, SecretKind, SecretLiteral};
+use crate::secret_finder::{SecretFinder, SecretKind, SecretLiteral};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RedactedKind {

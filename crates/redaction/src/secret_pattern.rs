@@ -60,13 +60,13 @@ const KEY_PATTERNS: &[KeyPattern] = &[
 ];
 
 /// Bytes with which a secret or an identity may begin.
-pub(super) fn first_bytes() -> impl Iterator<Item = u8> {
+pub(crate) fn first_bytes() -> impl Iterator<Item = u8> {
     let keys = KEY_PATTERNS.iter().filter_map(|key| key.prefix.bytes().next());
     keys.chain(*b"A-:eBbaSspo")
 }
 
 /// The secret that starts or is announced at this position.
-pub(super) fn match_secret(text: &[u8], at: usize) -> Option<Range<usize>> {
+pub(crate) fn match_secret(text: &[u8], at: usize) -> Option<Range<usize>> {
     let rest = text.get(at..)?;
     if rest.starts_with(b"-----BEGIN ") {
         return match_private_key(rest).map(|len| at..at + len);
@@ -88,7 +88,7 @@ pub(super) fn match_secret(text: &[u8], at: usize) -> Option<Range<usize>> {
 }
 
 /// The name of an organisation or project that starts here.
-pub(super) fn match_identity(text: &[u8], at: usize) -> Option<Range<usize>> {
+pub(crate) fn match_identity(text: &[u8], at: usize) -> Option<Range<usize>> {
     let rest = text.get(at..)?;
     let prefix =
         ["org-", "proj_"].into_iter().find(|prefix| rest.starts_with(prefix.as_bytes()))?;
@@ -99,7 +99,7 @@ pub(super) fn match_identity(text: &[u8], at: usize) -> Option<Range<usize>> {
 }
 
 /// The e-mail address around the `@` at this position, not starting before `from`.
-pub(super) fn match_email(text: &[u8], at: usize, from: usize) -> Option<Range<usize>> {
+pub(crate) fn match_email(text: &[u8], at: usize, from: usize) -> Option<Range<usize>> {
     let is_local = |byte: &u8| byte.is_ascii_alphanumeric() || b"._%+-".contains(byte);
     let local = text.get(from..at)?.iter().rev().take_while(|byte| is_local(byte)).count();
     let rest = text.get(at..)?.strip_prefix(b"@")?;
@@ -117,7 +117,7 @@ pub(super) fn match_email(text: &[u8], at: usize, from: usize) -> Option<Range<u
 }
 
 /// Does a word start here? An escape sequence before it is not part of it.
-pub(super) fn is_word_start(text: &[u8], at: usize) -> bool {
+pub(crate) fn is_word_start(text: &[u8], at: usize) -> bool {
     let before = text.get(at.saturating_sub(6)..at).unwrap_or_default();
     match before {
         [.., last] if !last.is_ascii_alphanumeric() => true,

@@ -1,0 +1,284 @@
+//! What an editor is told and what it sends, in the details in which editors and models differ.
+
+use std::io::Write;
+
+use serde_json::{Value, json};
+use windlass_rehearsal::{Script, ScriptedAnswer, ScriptedFault};
+
+use crate::acp_client::{AcpClient, selected};
+use crate::fixture::{TestDirs, play};
+use crate::remote::SERVER;
+
+#[test]
+fn what_a_command_writes_is_shown_while_it_runs() {
+    let dirs = TestDirs::new();
+    let command = "echo one; echo two; until [ -e go ]; do sleep 0.1; done; echo three";
+    let script = Script::new()
+        .answer(ScriptedAnswer::call("Bash", json!({"command": command})))
+        .answer(ScriptedAnswer::text("Done."));
+    let server = play(script);
+    let arguments = ["acp", "--allowedTools", "Bash"];
+    let mut client = AcpClient::spawn(&mut dirs.asking(&server.url(), &arguments));
+    client.initialize();
+    let session = client.open(&dirs.work());
+    let id = client.send_prompt(&session, "run it");
+    let shown = |frame: &Value| frame["params"]["update"]["content"][0]["content"]["text"].clone();
+    client.until(|frame| shown(frame) == "one\ntwo");
+    std::fs::write(dirs.file("go"), "").expect("a file");
+    client.until(|frame| shown(frame) == "one\ntwo\nthree");
+    assert_eq!(client.response(id).expect("an answer")["stopReason"], "end_turn");
+    assert_eq!(client.end(), Some(0));
+}
+
+#[test]
+fn paths_are_absolute_for_the_editor_however_the_model_writes_them() {
+    let dirs = TestDirs::new();
+    std::fs::write(dirs.file("here.txt"), "old\n").expect("a file");
+    let input = json!({"file_path": "here.txt", "content": "new\n"});
+    let script = Script::new()
+        .answer(ScriptedAnswer::call("Write", input))
+        .answer(ScriptedAnswer::text("Done."));
+    let server = play(script);
+    let mut command = dirs.asking(&server.url(), &["acp"]);
+    // Where the editor was started means nothing.
+    let mut client = AcpClient::spawn(command.current_dir("/"));
+    client.initialize();
+    let session = client.open(&dirs.work());
+    let id = client.send_prompt(&session, "write it");
+    let asked = client.answer("session/request_permission", &selected("reject_once"));
+    let path = json!(dirs.file("here.txt"));
+    let diff = json!({"type": "diff", "path": path, "oldText": "old\n", "newText": "new\n"});
+    assert_eq!(asked["toolCall"]["content"][0], diff);
+    assert_eq!(asked["toolCall"]["locations"], json!([{"path": path}]));
+    client.response(id).expect("an answer");
+    client.request("session/close", &json!({"sessionId": session})).expect("closed");
+    client.seen.clear();
+    let known = json!({"sessionId": session, "cwd": dirs.work(), "mcpServers": []});
+    client.request("session/load", &known).expect("it is loaded");
+    let replayed = client.updates("tool_call").pop().expect("the call");
+    assert_eq!(replayed["content"][0]["path"], path);
+    assert_eq!(replayed["locations"][0]["path"], path);
+    assert_eq!(client.end(), Some(0));
+}
+
+#[test]
+fn an_effort_that_a_model_lacks_is_neither_shown_nor_asked_for() {
+    let dirs = TestDirs::new();
+    let answers =
+        Script::new().answer(ScriptedAnswer::text("ok")).answer(ScriptedAnswer::text("ok"));
+    let server = play(answers);
+    let mut client = AcpClient::start(&dirs, &server.url());
+    client.initialize();
+    let session = client.open(&dirs.work());
+    let mut set = |client: &mut AcpClient, id: &str, value: &str| {
+        let wanted = json!({"sessionId": session, "configId": id, "value": value});
+        client.request("session/set_config_option", &wanted).map(|all| all["configOptions"].clone())
+    };
+    let options = set(&mut client, "effort", "max").expect("the first model has it");
+    assert_eq!(options[2]["currentValue"], "max");
+    let options = set(&mut client, "model", "claude-opus-4-5").expect("a model");
+    assert_eq!(options[2]["currentValue"], "default", "{options}");
+    let refused = set(&mut client, "effort", "max").expect_err("it has no such effort");
+    assert_eq!(refused["code"], -32602, "{refused}");
+    client.prompt(&session, "hi").expect("an answer");
+    set(&mut client, "effort", "high").expect("it has this one");
+    client.prompt(&session, "and again").expect("an answer");
+    let bodies: Vec<Value> =
+        server.requests().iter().map(|one| one.json().expect("JSON")).collect();
+    assert_eq!(bodies[0]["output_config"]["effort"], Value::Null, "{}", bodies[0]["output_config"]);
+    assert_eq!(bodies[1]["output_config"]["effort"], "high");
+    assert_eq!(client.end(), Some(0));
+}
+
+#[test]
+fn linked_files_and_pictures_reach_the_model_whatever_stands_around_them() {
+    let dirs = TestDirs::new();
+    std::fs::write(dirs.file("a b.txt"), "SPACED\n").expect("a file");
+    std::fs::write(dirs.file("plain.txt"), "PLAIN\n").expect("a file");
+    let picture = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9\
+                   awAAAABJRU5ErkJggg==";
+    let server = play(Script::new().answer(ScriptedAnswer::text("Seen.")));
+    let mut client = AcpClient::start(&dirs, &server.url());
+    client.initialize();
+    let session = client.open(&dirs.work());
+    let link = |name: &str| {
+        let uri = format!("file://{}/{name}", dirs.work().display());
+        json!({"type": "resource_link", "name": name, "uri": uri})
+    };
+    let prompt = json!([
+        {"type": "text", "text": "look at"},
+        link("a%20b.txt"),
+        link("plain.txt"),
+        {"type": "text", "text": "now"},
+        {"type": "resource", "resource": {"uri": "file:///elsewhere.rs", "text": "EMBEDDED"}},
+        {"type": "image", "data": picture, "mimeType": "image/png"},
+    ]);
+    client
+        .request("session/prompt", &json!({"sessionId": session, "prompt": prompt}))
+        .expect("an answer");
+    let body = server.requests()[0].body.to_string();
+    for part in ["SPACED", "PLAIN", "EMBEDDED", picture] {
+        assert!(body.contains(part), "{part}: {body}");
+    }
+    assert_eq!(client.end(), Some(0));
+}
+
+#[test]
+fn a_session_that_is_open_elsewhere_is_refused_with_the_reason_and_goes_on() {
+    let dirs = TestDirs::new();
+    let answers = ["One.", "Two.", "Three."].map(ScriptedAnswer::text);
+    let server = play(answers.into_iter().fold(Script::new(), Script::answer));
+    let mut first = AcpClient::start(&dirs, &server.url());
+    first.initialize();
+    let session = first.open(&dirs.work());
+    first.prompt(&session, "one").expect("an answer");
+    let mut second = AcpClient::start(&dirs, &server.url());
+    second.initialize();
+    let known = json!({"sessionId": session, "cwd": dirs.work(), "mcpServers": []});
+    for method in ["session/load", "session/resume", "session/delete"] {
+        let refused = second.request(method, &known).expect_err("the first client has it");
+        let words = refused["message"].as_str().expect("words");
+        assert!(words.contains("another process"), "{method}: {words}");
+    }
+    first.prompt(&session, "two").expect("it is not disturbed");
+    first.request("session/close", &json!({"sessionId": session})).expect("closed");
+    second.request("session/load", &known).expect("it is free");
+    assert_eq!(second.text("agent_message_chunk"), "One.Two.");
+    second.prompt(&session, "three").expect("an answer");
+    assert_eq!((first.end(), second.end()), (Some(0), Some(0)));
+}
+
+#[test]
+fn a_question_that_is_never_answered_ends_with_a_cancel_and_late_answers_change_nothing() {
+    let dirs = TestDirs::new();
+    let script = Script::new()
+        .answer(ScriptedAnswer::call("Bash", json!({"command": "touch ran.txt"})))
+        .answer(ScriptedAnswer::text("Still here."));
+    let server = play(script);
+    let mut client = AcpClient::start(&dirs, &server.url());
+    client.initialize();
+    let session = client.open(&dirs.work());
+    let id = client.send_prompt(&session, "run it");
+    let asked = client.until(|frame| frame["method"] == "session/request_permission");
+    client.notify("session/cancel", &json!({"sessionId": session}));
+    assert_eq!(client.response(id).expect("no error")["stopReason"], "cancelled");
+    let is_withdrawn = |frame: &&Value| frame["method"] == "$/cancel_request";
+    let withdrawn = client.seen.iter().find(is_withdrawn).expect("the question is taken back");
+    assert_eq!(withdrawn["params"]["requestId"], asked["id"]);
+    // Late, and then twice.
+    for _ in 0..2 {
+        let answer = selected("allow_once");
+        client.say(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": answer}));
+    }
+    client.prompt(&session, "hello?").expect("an answer");
+    assert_eq!(client.text("agent_message_chunk"), "Still here.");
+    assert!(!dirs.file("ran.txt").exists());
+    assert_eq!(client.end(), Some(0));
+}
+
+#[test]
+fn a_cancel_right_behind_a_prompt_never_reaches_the_next_one() {
+    let dirs = TestDirs::new();
+    let server = play(Script::new().answer(ScriptedAnswer::text("Here.").chunk(1).repeat(0)));
+    let mut client = AcpClient::start(&dirs, &server.url());
+    client.initialize();
+    let session = client.open(&dirs.work());
+    for round in 0..15 {
+        let id = client.send_prompt(&session, "one");
+        if round % 3 == 1 {
+            client
+                .until(|frame| frame["params"]["update"]["sessionUpdate"] == "agent_message_chunk");
+        }
+        client.notify("session/cancel", &json!({"sessionId": session}));
+        // The answer may have been quicker.
+        let ending = client.response(id).expect("no error");
+        assert!(ending["stopReason"] == "cancelled" || ending["stopReason"] == "end_turn");
+        let next = client.prompt(&session, "two").expect("an answer");
+        assert_eq!(next["stopReason"], "end_turn", "round {round}");
+    }
+    assert_eq!(client.end(), Some(0));
+}
+
+#[test]
+fn retries_cost_and_summaries_are_told_to_clients_that_take_them() {
+    let dirs = TestDirs::new();
+    let overload = || {
+        ScriptedAnswer::from_fault(ScriptedFault::Refuse {
+            status: 529,
+            headers: vec![],
+            body: None,
+        })
+    };
+    let script = Script::new()
+        .answer(overload())
+        .answer(ScriptedAnswer::text("First."))
+        .answer(ScriptedAnswer::text("Second."))
+        .answer(ScriptedAnswer::text("A summary.").repeat(0));
+    let server = play(script.lenient());
+    let mut client = AcpClient::start(&dirs, &server.url());
+    client.initialize();
+    let session = client.open(&dirs.work());
+    client.prompt(&session, "one").expect("an answer");
+    let notice = client.updates("notice").pop().expect("the retry is told");
+    assert_eq!(notice["severity"], "warning");
+    assert!(notice["title"].as_str().is_some_and(|it| it.contains("trying again")), "{notice}");
+    let usage = client.updates("usage_update").pop().expect("usage");
+    assert_eq!(usage["cost"]["currency"], "USD");
+    assert!(usage["cost"]["amount"].as_f64().is_some_and(|amount| amount > 0.0), "{usage}");
+    client.prompt(&session, "two").expect("an answer");
+    client.prompt(&session, "/compact").expect("a summary");
+    let told = client.updates("compaction_update");
+    let statuses: Vec<&Value> = told.iter().map(|update| &update["status"]).collect();
+    assert_eq!(statuses, ["in_progress", "completed"]);
+    // A command that only looks needs no model.
+    let before = server.requests().len();
+    client.prompt(&session, "/cost").expect("a report");
+    assert_eq!(server.requests().len(), before);
+    assert_eq!(client.end(), Some(0));
+}
+
+#[test]
+fn servers_of_the_editor_are_taken_literally_and_a_strange_name_harms_nothing() {
+    let dirs = TestDirs::new();
+    std::fs::write(dirs.file("server.sh"), SERVER).expect("a file");
+    let script = Script::new()
+        .answer(ScriptedAnswer::call("mcp__box__place", json!({})))
+        .answer(ScriptedAnswer::text("Done."));
+    let server = play(script);
+    let arguments = ["acp", "--allowedTools", "mcp__box"];
+    let mut client = AcpClient::spawn(&mut dirs.asking(&server.url(), &arguments));
+    client.initialize();
+    let given = json!([{"name": "GIVEN", "value": "a${HOME}b${NO"}]);
+    let servers = json!([
+        {"name": "box", "command": "sh", "args": ["server.sh"], "env": given},
+        {"name": "../$(touch pwned)\n\u{1b}[2J", "command": "sh", "args": ["server.sh"], "env": []},
+        {"name": "absent", "command": "no-such-program", "args": [], "env": []},
+    ]);
+    let params = json!({"cwd": dirs.work(), "mcpServers": servers});
+    let opened = client.request("session/new", &params).expect("a session");
+    let session = opened["sessionId"].as_str().expect("an id").to_owned();
+    client.prompt(&session, "where?").expect("an answer");
+    let body = server.requests().last().expect("a request").body.to_string();
+    assert!(body.contains("with a${HOME}b${NO"), "{body}");
+    assert!(!dirs.file("pwned").exists());
+    let bad = json!({"cwd": dirs.work(), "mcpServers": [{"name": "nothing"}]});
+    assert_eq!(client.request("session/new", &bad).expect_err("no command")["code"], -32602);
+    assert_eq!(client.end(), Some(0));
+}
+
+#[test]
+fn input_that_ends_in_the_middle_of_a_message_is_the_end() {
+    let dirs = TestDirs::new();
+    let server = play(Script::new());
+    let mut client = AcpClient::start(&dirs, &server.url());
+    client.initialize();
+    let session = client.open(&dirs.work());
+    let half = format!(
+        r#"{{"jsonrpc":"2.0","id":9,"method":"session/prompt","params":{{"sessionId":"{session}"#
+    );
+    let stdin = client.stdin.as_mut().expect("open");
+    stdin.write_all(half.as_bytes()).expect("it reads");
+    assert_eq!(client.end(), Some(0));
+    assert_eq!(server.requests().len(), 0);
+    assert_eq!(dirs.leftovers(), Vec::<String>::new());
+}

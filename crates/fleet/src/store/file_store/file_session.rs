@@ -1,0 +1,338 @@
+//! One session of a file store: its row, its messages and questions, and where its events are.
+
+use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use super::session_folder::SessionFolder;
+use crate::postgres_journal_store::LOCAL_TENANT;
+use crate::store::{
+    ClaimEnd, HeldClaim, InboxAnswer, InboxMessage, NewSession, PATCH_BLOB, SessionInbox,
+    SessionMoney, SessionRow, SessionTimes, StoreError, to_i64,
+};
+
+/// What is in `session.json`, and an index of the events.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct FileSession {
+    #[serde(skip, default = "no_folder")]
+    pub(super) folder: SessionFolder,
+    #[serde(skip)]
+    events: Vec<EventPlace>,
+    pub(super) state: String,
+    pub(super) priority: i32,
+    pub(super) spec: String,
+    pub(super) provider: String,
+    pub(super) batch: Option<String>,
+    pub(super) base_commit: Option<String>,
+    pub(super) is_cancelled: bool,
+    pub(super) seq: u64,
+    pub(super) cost_micro: u64,
+    pub(super) claim: ClaimState,
+    pub(super) about: SessionAbout,
+    messages: Vec<FileMessage>,
+    pub(super) questions: Vec<FileQuestion>,
+}
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct ClaimState {
+    pub(super) epoch: u64,
+    pub(super) worker: Option<String>,
+    pub(super) attempts: i32,
+    /// In milliseconds since 1970.
+    pub(super) wake_at: u64,
+}
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct SessionAbout {
+    pub(super) created: u64,
+    updated: u64,
+    title: Option<String>,
+    batch_row: Option<i32>,
+    budget_micro: Option<u64>,
+    reason: Option<String>,
+    result: Option<String>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct FileMessage {
+    uuid: String,
+    content: String,
+    sender: String,
+    is_taken: bool,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct FileQuestion {
+    pub(super) request: String,
+    epoch: u64,
+    pub(super) body: String,
+    pub(super) answer: Option<String>,
+    pub(super) answered_by: Option<String>,
+}
+
+/// A line of `events.jsonl`.
+#[derive(Debug)]
+struct EventPlace {
+    uuid: Option<String>,
+    start: u64,
+    length: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct EventLine<'a> {
+    uuid: Option<String>,
+    #[serde(borrow)]
+    frame: &'a RawValue,
+}
+
+fn no_folder() -> SessionFolder {
+    SessionFolder::new(PathBuf::new())
+}
+
+impl FileSession {
+    pub(super) fn new(new: &NewSession, provider: &str, folder: SessionFolder) -> Self {
+        let (batch, batch_row) = new.batch.clone().unzip();
+        let now = unix_millis();
+        Self {
+            folder,
+            events: Vec::new(),
+            state: "idle".to_owned(),
+            priority: new.priority,
+            spec: new.spec.clone(),
+            provider: provider.to_owned(),
+            batch,
+            base_commit: None,
+            is_cancelled: false,
+            seq: 0,
+            cost_micro: 0,
+            claim: ClaimState::default(),
+            about: SessionAbout {
+                created: now,
+                updated: now,
+                title: new.title.clone(),
+                batch_row,
+                budget_micro: new.budget_micro,
+                ..SessionAbout::default()
+            },
+            messages: Vec::new(),
+            questions: Vec::new(),
+        }
+    }
+
+    /// `None` if the folder has no session.
+    pub(super) fn load(folder: SessionFolder) -> Result<Option<Self>, String> {
+        let bytes = match folder.read_row() {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error.to_string()),
+        };
+        let session: Self = serde_json::from_slice(&bytes).map_err(|error| error.to_string())?;
+        let mut session = Self { folder, ..session };
+        let lines = session.folder.read_event_lines();
+        for line in lines.split_inclusive(|byte| *byte == b'\n') {
+            let uuid =
+                serde_json::from_slice::<EventLine<'_>>(line).ok().and_then(|line| line.uuid);
+            session.add_place(uuid, line.len());
+        }
+        Ok(Some(session))
+    }
+
+    pub(super) fn save(&mut self) -> Result<(), StoreError> {
+        self.about.updated = unix_millis();
+        let bytes = serde_json::to_vec(&self)
+            .map_err(|error| StoreError::Database(sqlx::Error::Io(std::io::Error::other(error))))?;
+        self.folder.write_row(&bytes)
+    }
+
+    pub(super) fn is_held(&self, claim: HeldClaim<'_>) -> bool {
+        self.claim.epoch == claim.epoch && self.claim.worker.as_deref() == Some(claim.worker)
+    }
+
+    pub(super) fn begin_claim(&mut self, worker: &str) {
+        self.state = "running".to_owned();
+        self.claim.epoch += 1;
+        self.claim.attempts += 1;
+        self.claim.worker = Some(worker.to_owned());
+        self.about.reason = None;
+    }
+
+    /// The worker is gone: back into the queue.
+    pub(super) fn take_back(&mut self) {
+        if self.state != "running" {
+            return;
+        }
+        self.claim.worker = None;
+        self.claim.epoch += 1;
+        self.state = if self.is_cancelled { "cancelled" } else { "queued" }.to_owned();
+    }
+
+    pub(super) fn end_claim(&mut self, end: &ClaimEnd) {
+        // A message that came while the session ended is not forgotten.
+        let is_wanted = self.messages.iter().any(|message| !message.is_taken);
+        self.state = match end.state {
+            "done" | "failed" if is_wanted => "queued",
+            state => state,
+        }
+        .to_owned();
+        self.claim.worker = None;
+        self.about.reason = end.reason.clone();
+        if end.result.is_some() {
+            self.about.result = end.result.clone();
+        }
+        if end.is_orderly {
+            self.claim.attempts = 0;
+        }
+        let wake_after = u64::try_from(end.wake_after.as_millis()).unwrap_or(0);
+        self.claim.wake_at = unix_millis() + wake_after;
+        self.questions.retain(|question| question.answer.is_some());
+    }
+
+    pub(super) fn cancel(&mut self) {
+        self.is_cancelled = true;
+        if matches!(self.state.as_str(), "queued" | "idle" | "parked") {
+            self.state = "cancelled".to_owned();
+            self.about.reason = Some("cancelled".to_owned());
+        }
+    }
+
+    /// Adds a message, and queues a session that has ended. The same message again is no other one.
+    pub(super) fn add_message(&mut self, uuid: &str, content: &str, sender: &str) -> i64 {
+        let known = self.messages.iter().position(|message| message.uuid == uuid);
+        let place = known.unwrap_or(self.messages.len());
+        if known.is_none() {
+            self.messages.push(FileMessage {
+                uuid: uuid.to_owned(),
+                content: content.to_owned(),
+                sender: sender.to_owned(),
+                is_taken: false,
+            });
+            if !matches!(self.state.as_str(), "queued" | "running") {
+                self.state = "queued".to_owned();
+                self.is_cancelled = false;
+                self.claim.attempts = 0;
+                self.claim.wake_at = 0;
+                self.about.reason = None;
+            }
+        }
+        i64::try_from(place + 1).unwrap_or(i64::MAX)
+    }
+
+    pub(super) fn take_messages(&mut self, uuids: &[String]) {
+        for message in &mut self.messages {
+            message.is_taken |= uuids.contains(&message.uuid);
+        }
+    }
+
+    pub(super) fn read_inbox(&self, epoch: u64) -> SessionInbox {
+        let pending = self.messages.iter().filter(|message| !message.is_taken);
+        let messages = pending.map(|message| InboxMessage {
+            uuid: message.uuid.clone(),
+            content: message.content.clone(),
+        });
+        let answers = self.questions.iter().filter(|question| question.epoch == epoch);
+        let answers = answers.filter_map(|question| {
+            Some(InboxAnswer {
+                request: question.request.clone(),
+                answer: question.answer.clone()?,
+            })
+        });
+        SessionInbox {
+            messages: messages.collect(),
+            answers: answers.collect(),
+            is_cancelled: self.is_cancelled,
+        }
+    }
+
+    pub(super) fn add_question(&mut self, request: &str, epoch: u64, body: &str) {
+        self.questions.retain(|question| question.request != request);
+        self.questions.push(FileQuestion {
+            request: request.to_owned(),
+            epoch,
+            body: body.to_owned(),
+            answer: None,
+            answered_by: None,
+        });
+    }
+
+    /// Adds a frame, unless one with its id is there.
+    pub(super) fn add_event(&mut self, uuid: Option<&str>, frame: &str) -> Result<(), StoreError> {
+        if uuid.is_some() && self.events.iter().any(|event| event.uuid.as_deref() == uuid) {
+            return Ok(());
+        }
+        let invalid = |error: serde_json::Error| StoreError::Invalid(error.to_string());
+        let frame: &RawValue = serde_json::from_str(frame).map_err(invalid)?;
+        let line = EventLine { uuid: uuid.map(str::to_owned), frame };
+        let mut bytes = serde_json::to_vec(&line).map_err(invalid)?;
+        bytes.push(b'\n');
+        self.folder.append_event(&bytes)?;
+        self.add_place(uuid.map(str::to_owned), bytes.len());
+        Ok(())
+    }
+
+    fn add_place(&mut self, uuid: Option<String>, length: usize) {
+        let start = self.events.last().map_or(0, |last| last.start + last.length);
+        let length = u64::try_from(length).unwrap_or(u64::MAX);
+        self.events.push(EventPlace { uuid, start, length });
+    }
+
+    /// Frames after number `after`, oldest first; numbers begin at 1.
+    pub(super) fn read_events(
+        &self,
+        after: u64,
+        limit: u32,
+    ) -> Result<Vec<(u64, String)>, StoreError> {
+        let skipped = usize::try_from(after).unwrap_or(usize::MAX);
+        let wanted = self.events.iter().skip(skipped).take(usize::try_from(limit).unwrap_or(0));
+        let wanted: Vec<&EventPlace> = wanted.collect();
+        let (Some(first), Some(last)) = (wanted.first(), wanted.last()) else {
+            return Ok(Vec::new());
+        };
+        let length = last.start + last.length - first.start;
+        let bytes = self.folder.read_event_part(first.start, length)?;
+        let mut found = Vec::new();
+        for (number, line) in (after + 1..).zip(bytes.split(|byte| *byte == b'\n')) {
+            if let Ok(line) = serde_json::from_slice::<EventLine<'_>>(line) {
+                found.push((number, line.frame.get().to_owned()));
+            }
+        }
+        Ok(found)
+    }
+
+    pub(super) fn list_event_ids(&self) -> Vec<String> {
+        self.events.iter().filter_map(|event| event.uuid.clone()).collect()
+    }
+
+    pub(super) fn to_row(&self, id: &str) -> SessionRow {
+        let Self { claim, about, .. } = self;
+        SessionRow {
+            id: id.to_owned(),
+            tenant: LOCAL_TENANT.to_owned(),
+            state: self.state.clone(),
+            title: about.title.clone(),
+            batch: self.batch.clone(),
+            batch_row: about.batch_row,
+            worker: claim.worker.clone(),
+            attempts: claim.attempts,
+            epoch: to_i64(claim.epoch),
+            seq: to_i64(self.seq),
+            money: SessionMoney {
+                cost_micro: to_i64(self.cost_micro),
+                budget_micro: about.budget_micro.map(to_i64),
+            },
+            reason: about.reason.clone(),
+            result: about.result.clone(),
+            has_patch: self.folder.has_blob(PATCH_BLOB),
+            times: SessionTimes {
+                created_millis: to_i64(about.created),
+                updated_millis: to_i64(about.updated),
+            },
+        }
+    }
+}
+
+pub(super) fn unix_millis() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    now.map_or(0, |now| u64::try_from(now.as_millis()).unwrap_or(u64::MAX))
+}

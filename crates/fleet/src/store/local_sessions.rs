@@ -1,0 +1,140 @@
+//! Sessions outside the queue, which ordinary commands of `windlass` open.
+
+use windlass_journal::store::journal_lines::read_head;
+
+use super::{FleetStore, MAIN_FILE, StoreError, to_i64, to_u64};
+use crate::postgres_journal_store::LOCAL_TENANT;
+
+/// A session that can be copied to a host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LocalSessionRow {
+    pub id: String,
+    /// No worker has run it.
+    pub is_local: bool,
+    /// The directory that its journal names.
+    pub project: Option<String>,
+    pub title: Option<String>,
+    pub updated_millis: i64,
+}
+
+/// Id, tenant, first bytes of the journal, time of the last change, title.
+type SessionHeadRow = (String, String, Vec<u8>, i64, Option<String>);
+
+fn to_local_row(row: SessionHeadRow) -> LocalSessionRow {
+    let (id, tenant, first_bytes, updated_millis, title) = row;
+    let project = read_head(&first_bytes).and_then(|head| head.project);
+    LocalSessionRow { id, is_local: tenant == LOCAL_TENANT, project, title, updated_millis }
+}
+
+const HEAD_COLUMNS: &str = "select s.id, s.tenant, substring(j.bytes from 1 for 16384), \
+    (extract(epoch from s.updated) * 1000)::bigint, s.title from windlass.sessions s \
+    join windlass.journal j on j.session = s.id and j.file = $1 and j.position = 0";
+
+impl FleetStore {
+    /// The newest sessions outside the queue.
+    pub async fn list_local_sessions(
+        &self,
+        limit: i64,
+    ) -> Result<Vec<LocalSessionRow>, StoreError> {
+        let text = format!("{HEAD_COLUMNS} where s.tenant = $2 order by s.updated desc limit $3");
+        let rows = sqlx::query_as(&text).bind(MAIN_FILE).bind(LOCAL_TENANT).bind(limit);
+        let rows: Vec<SessionHeadRow> = rows.fetch_all(&self.pool).await?;
+        Ok(rows.into_iter().map(to_local_row).collect())
+    }
+
+    /// The sessions of any tenant whose id begins like this.
+    pub async fn find_sessions_by_prefix(
+        &self,
+        prefix: &str,
+        limit: i64,
+    ) -> Result<Vec<LocalSessionRow>, StoreError> {
+        let text = format!("{HEAD_COLUMNS} where starts_with(s.id, $2) order by s.id limit $3");
+        let rows = sqlx::query_as(&text).bind(MAIN_FILE).bind(prefix).bind(limit);
+        let rows: Vec<SessionHeadRow> = rows.fetch_all(&self.pool).await?;
+        Ok(rows.into_iter().map(to_local_row).collect())
+    }
+
+    /// Claims a session that no worker runs; a new one is added. Returns the epoch.
+    pub async fn claim_local_session(
+        &self,
+        session: &str,
+        tenant: &str,
+        worker: &str,
+    ) -> Result<u64, StoreError> {
+        let busy = |words: String| Err(StoreError::Invalid(words));
+        let row = self.read_session(session).await?;
+        if let Some(row) = row.filter(|row| matches!(row.state.as_str(), "queued" | "running")) {
+            return busy(format!("the session {session} is {} in the fleet", row.state));
+        }
+        let (epoch, host, pid): (i64, Option<String>, Option<i32>) =
+            sqlx::query_as("select epoch, host, pid from windlass.claim_journal($1, $2, $3)")
+                .bind(session)
+                .bind(tenant)
+                .bind(worker)
+                .fetch_one(&self.pool)
+                .await?;
+        match host {
+            Some(host) => busy(format!(
+                "the session {session} is in use by process {} on {host}",
+                pid.unwrap_or_default()
+            )),
+            None => Ok(to_u64(epoch)),
+        }
+    }
+
+    /// Gives a claim back, and removes a session to which nothing was ever written.
+    pub async fn release_local_session(
+        &self,
+        session: &str,
+        epoch: u64,
+        worker: &str,
+    ) -> Result<(), StoreError> {
+        sqlx::query(
+            "update windlass.sessions set worker = null, updated = now() \
+             where id = $1 and epoch = $2 and worker = $3",
+        )
+        .bind(session)
+        .bind(to_i64(epoch))
+        .bind(worker)
+        .execute(&self.pool)
+        .await?;
+        sqlx::query(
+            "delete from windlass.sessions s where id = $1 and state = 'idle' and worker is null \
+             and not exists (select 1 from windlass.journal j where j.session = s.id)",
+        )
+        .bind(session)
+        .execute(&self.pool)
+        .await?;
+        Ok(())
+    }
+
+    /// Names a session, or removes its name.
+    pub async fn set_local_title(
+        &self,
+        session: &str,
+        title: Option<&str>,
+    ) -> Result<(), StoreError> {
+        sqlx::query("update windlass.sessions set title = $2 where id = $1")
+            .bind(session)
+            .bind(title)
+            .execute(&self.pool)
+            .await?;
+        Ok(())
+    }
+
+    /// Deletes a session that nobody runs or writes.
+    pub async fn delete_idle_session(&self, session: &str) -> Result<(), StoreError> {
+        let done = sqlx::query(
+            "delete from windlass.sessions s where id = $1 and state not in ('queued', 'running') \
+             and not exists (select 1 from windlass.workers w \
+             where w.id = s.worker and w.lease_until > now())",
+        )
+        .bind(session)
+        .execute(&self.pool)
+        .await?;
+        match done.rows_affected() {
+            0 => Err(StoreError::Invalid(format!("the session {session} is in use"))),
+            _ => Ok(()),
+        }
+    }
+}
