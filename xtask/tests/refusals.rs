@@ -314,7 +314,8 @@ fn doc_repeats_refuses_comments_that_add_nothing() {
     refuses("doc_repeats", &[(path, source)], "turns.rs:3: `/// The turns.`");
     refuses("doc_repeats", &[(path, source)], "turns.rs:5: `/// How many.`");
     assert_eq!(findings("doc_repeats", &[(path, source)]).len(), 2);
-    accepts("doc_repeats", &[("crates/driver/src/turns.rs", source)], "crates/driver");
+    refuses("doc_repeats", &[("crates/driver/src/turns.rs", source)], "turns.rs:3");
+    accepts("doc_repeats", &[("crates/permission/src/turns.rs", source)], "crates/permission");
     let schema = source.replace("//! M.", "//! M.\nuse schemars::JsonSchema;");
     accepts("doc_repeats", &[(path, &schema)], path);
 }

@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_near_is_offered() {
+    fn only_similar_names_are_suggested() {
         let known = ["claude-sonnet-5-5", "claude-opus-5-5", "gpt-5.4", "gpt-5.4-mini"];
         let cases = [
             ("claude-sonet-5-5", Some("claude-sonnet-5-5")),

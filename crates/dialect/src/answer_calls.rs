@@ -1,4 +1,4 @@
-//! What every reader does with a call that is complete: give it an id of its own, and say why it
+//! What every decoder does with a complete call: give it a unique id, and explain why it
 //! cannot run if it cannot.
 
 use alloc::collections::BTreeSet;
@@ -10,7 +10,6 @@ use windlass_vocabulary::{Json, ModelStopReason, ToolCall, ToolCallId};
 use crate::DecodedEvent;
 use crate::lenient_json::check_arguments;
 
-/// The calls of one answer.
 #[derive(Debug, Default)]
 pub(crate) struct AnswerCalls {
     ids: BTreeSet<ToolCallId>,

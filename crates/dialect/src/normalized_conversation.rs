@@ -25,7 +25,7 @@ pub struct NormalizedConversation<'a> {
     pub(crate) is_resumable: bool,
 }
 
-/// One answer and what was said in reply to it.
+/// One answer and the messages in reply to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConversationExchange<'a> {
     /// The message of the request it begins with.
@@ -37,10 +37,10 @@ pub struct ConversationExchange<'a> {
     pub(crate) reply_locations: Vec<Option<BlockLocation>>,
 }
 
-/// One part of an answer.
+/// A block of an answer in the form in which it may be sent back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AnswerPart<'a> {
-    /// Text.
+    /// Visible text, in contrast to reasoning.
     Text(&'a str),
     /// Reasoning, with the model that wrote it.
     Thinking(&'a ThinkingBlock, Option<&'a ModelName>),

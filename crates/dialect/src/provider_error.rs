@@ -13,7 +13,7 @@ use crate::json_writer::first_line;
 use crate::retry_after::parse_retry_after;
 use crate::{HeaderLookup, lenient_json};
 
-/// What a provider said went wrong, in its own words.
+/// The error that a provider reports, verbatim.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ProviderError {
     /// The provider's name for the kind of error.
@@ -243,8 +243,8 @@ impl FailedResponse<'_> {
     }
 }
 
-/// `text/event-stream`, in any case and with any parameters. A missing type gets the benefit of
-/// the doubt: the stream reader finds out soon enough.
+/// `text/event-stream`, in any case and with any parameters. A missing type
+/// is accepted: if the body is no stream, the decoder fails at its first event.
 pub(crate) fn is_event_stream(content_type: &str) -> bool {
     let essence = content_type.split(';').next().unwrap_or_default().trim();
     essence.is_empty() || essence.eq_ignore_ascii_case("text/event-stream")

@@ -35,7 +35,7 @@ pub struct ProviderRules {
     pub refused_block_kinds: &'static [&'static str],
     /// Whether the list of messages must end with a user message.
     pub must_end_with_user: bool,
-    /// Whether it may end with an answer that paused inside the provider's own tools all the same.
+    /// Whether it may nevertheless end with an answer that paused inside the provider's own tools.
     pub may_end_with_pause: bool,
     /// Cache markers in one request.
     pub cache_marks_max: usize,
@@ -101,7 +101,7 @@ pub struct ReasoningRules {
 pub enum ReasoningPolicy {
     /// Only with its seal.
     Sealed,
-    /// Never.
+    /// Reasoning stays in the transcript only.
     Never,
 }
 

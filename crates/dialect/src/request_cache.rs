@@ -1,10 +1,10 @@
 //! Caches the encoding of the last request, so that it need not be repeated.
 //!
-//! A request is a head and turns. Turns come in chapters: the opening, then one for each answer
-//! with the reply to it. A chapter is taken over as it stands if the messages it was made of are
-//! the same and nothing after it reaches back into it; the steps of normalisation say when
-//! something does. So a request that goes on where the last one ended costs what is new, and a
-//! copy. The bytes are those of a request written from nothing; tests hold the two together.
+//! A request is a head and turns. Turns are grouped in chapters: the opening, then one for each
+//! answer with the reply to it. A chapter is reused if its messages are the same and no later message
+//! changes its encoding; the normalisation steps report when one does. So a request that continues
+//! the last one costs the encoding of what is new, and a copy. The bytes are the same as without the
+//! cache, which tests check.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;

@@ -1,5 +1,5 @@
-//! Where each piece of an encoded request came from, so that what a provider says of the request
-//! can be said of the transcript.
+//! Maps each part of an encoded request to its origin, so that a provider's error about the request
+//! can be applied to the transcript.
 
 use alloc::vec::Vec;
 

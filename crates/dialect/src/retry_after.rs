@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn wishes_are_read_and_bounded() {
+    fn retry_delays_are_parsed_and_limited() {
         let table: &[(&str, &str, Option<u64>)] = &[
             ("retry-after", "7", Some(7_000)),
             ("retry-after", " 0.5 ", Some(500)),

@@ -48,7 +48,7 @@ unsafe impl GlobalAlloc for Counting {
 static ALLOCATOR: Counting = Counting;
 
 #[test]
-fn a_piece_of_text_costs_few_allocations() {
+fn a_text_delta_needs_few_allocations() {
     for recording in recorded::all(20) {
         let events = recording.chunks(None);
         let mut decoder = dialect(recording.wire).expect("spoken").new_decoder();

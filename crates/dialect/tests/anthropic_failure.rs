@@ -30,7 +30,7 @@ fn error(kind: &str, message: &str) -> String {
 }
 
 #[test]
-fn every_refusal_is_sorted_by_what_it_demands() {
+fn every_error_gets_its_failure_kind() {
     use FailureKind as K;
     let bad = "invalid_request_error";
     let table: &[(u16, &str, &str, K)] = &[
@@ -126,7 +126,7 @@ fn every_refusal_is_sorted_by_what_it_demands() {
 }
 
 #[test]
-fn a_body_that_is_not_the_providers_is_told_by_its_first_line() {
+fn a_body_that_is_no_provider_error_is_reported_by_its_first_line() {
     use FailureKind as K;
     let html = "<html>\n<head><title>502</title></head></html>";
     let table: &[(u16, &[(&str, &str)], &str, K, &str)] = &[
@@ -161,7 +161,7 @@ fn a_body_that_is_not_the_providers_is_told_by_its_first_line() {
 }
 
 #[test]
-fn the_servers_wishes_about_another_try_are_heard() {
+fn retry_headers_of_the_server_are_respected() {
     use FailureKind as K;
     let spend = error("rate_limit_error", "You have hit your monthly spend limit");
     let busy = error("rate_limit_error", "busy");
@@ -197,14 +197,14 @@ fn the_servers_wishes_about_another_try_are_heard() {
 }
 
 #[test]
-fn the_requests_name_is_taken_from_the_header_first() {
+fn the_request_id_is_read_from_the_header_first() {
     let failure = classify(500, &[("request-id", "req_header")], &error("api_error", "x"));
     assert_eq!(failure.request_id.as_deref(), Some("req_header"));
     assert_eq!(wire().request_id(&|_| None), None);
 }
 
 #[test]
-fn only_a_stream_is_read_as_one() {
+fn only_event_stream_responses_are_decoded() {
     let table = [
         ("text/event-stream", true),
         ("Text/Event-Stream; charset=utf-8", true),

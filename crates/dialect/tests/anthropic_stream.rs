@@ -70,7 +70,7 @@ fn json_delta(index: u64, text: &str) -> Value {
 }
 
 #[test]
-fn a_whole_answer_is_read_piece_by_piece() {
+fn a_complete_answer_is_decoded_to_deltas() {
     let items = decode_whole(
         wire(),
         &fixture::encode_answer(WireFormat::AnthropicMessages, &fixture::sample_answer()),
@@ -109,7 +109,7 @@ fn a_whole_answer_is_read_piece_by_piece() {
 }
 
 #[test]
-fn every_stop_reason_has_its_meaning() {
+fn every_stop_reason_is_mapped() {
     let table = [
         ("end_turn", ModelStopReason::EndTurn, false),
         ("tool_use", ModelStopReason::EndTurn, false),
@@ -135,7 +135,7 @@ fn every_stop_reason_has_its_meaning() {
 }
 
 #[test]
-fn where_the_stream_is_cut_decides() {
+fn a_stream_cut_before_the_stop_reason_fails() {
     let text = [
         start(),
         block_start(0, json!({"type": "text", "text": ""})),
@@ -195,7 +195,7 @@ fn a_protocol_error_voids_the_answer() {
 }
 
 #[test]
-fn bytes_that_cannot_be_read_void_the_answer() {
+fn invalid_bytes_fail_the_answer() {
     let table: &[(&str, &[u8])] = &[
         ("not JSON", b"data: {\"type\":\"message_start\"\n\n"),
         ("not an object", b"data: [1,2]\n\n"),
@@ -211,7 +211,7 @@ fn bytes_that_cannot_be_read_void_the_answer() {
 }
 
 #[test]
-fn an_error_event_is_sorted_and_ends_the_answer_at_once() {
+fn an_error_event_gets_its_failure_kind_and_ends_the_answer() {
     let table = [
         ("overloaded_error", "Overloaded", FailureKind::Overloaded),
         ("rate_limit_error", "slow down", FailureKind::RateLimited),
@@ -277,7 +277,7 @@ fn a_call_cut_before_its_first_argument_never_looks_complete() {
 }
 
 #[test]
-fn two_calls_of_one_id_can_still_be_told_apart() {
+fn a_second_call_with_the_same_id_gets_another_id() {
     let mut list = vec![start()];
     for index in 0..3 {
         list.extend([
@@ -299,7 +299,7 @@ fn two_calls_of_one_id_can_still_be_told_apart() {
 }
 
 #[test]
-fn what_nobody_knows_is_kept_or_skipped() {
+fn unknown_blocks_are_kept_and_unknown_events_are_skipped() {
     let redacted = json!({"type": "redacted_thinking", "data": "x\u{e4}=="});
     let search = json!({"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {}});
     let compaction = json!({"type": "compaction", "content": null});
@@ -389,7 +389,7 @@ fn halves_of_a_surrogate_pair_are_joined() {
 }
 
 #[test]
-fn odd_usage_is_not_believed() {
+fn implausible_usage_is_ignored() {
     let usage = |usage: Value| json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": usage});
     let table = [
         (json!({"output_tokens": 40}), 40),
@@ -424,7 +424,7 @@ fn an_event_without_its_closing_blank_line_counts_if_it_is_whole() {
 }
 
 #[test]
-fn what_the_provider_took_out_is_told_with_its_figure() {
+fn input_removed_by_the_provider_is_reported_with_its_tokens() {
     let mut end = message_delta("end_turn");
     end["context_management"] = json!({"applied_edits": [
         {"type": "clear_thinking_20251015", "cleared_thinking_turns": 2, "cleared_input_tokens": 7},

@@ -80,7 +80,7 @@ fn raw_events_come_only_when_asked_for_and_change_nothing() {
 }
 
 #[test]
-fn calls_nobody_named_differ_from_attempt_to_attempt() {
+fn ids_of_calls_without_an_id_differ_between_attempts() {
     let bodies: [(WireFormat, &str); 4] = [
         (
             WireFormat::AnthropicMessages,
@@ -153,7 +153,7 @@ fn decode_within(wire: WireFormat, allowance: ResponseLimits, body: &[u8]) -> Ve
 }
 
 #[test]
-fn an_answer_may_bring_a_lot_but_not_everything() {
+fn the_default_limits_on_an_answer() {
     assert_eq!(
         ResponseLimits::default(),
         ResponseLimits { bytes: 32 * 1024 * 1024, blocks: 10_000 }
@@ -161,7 +161,7 @@ fn an_answer_may_bring_a_lot_but_not_everything() {
 }
 
 #[test]
-fn a_flood_of_calls_is_stopped() {
+fn the_number_of_calls_is_limited() {
     let call = |number: usize| fixture::call(&format!("c{number}"), "Read", &["{}"]);
     let allowance = ResponseLimits { blocks: 100, ..ResponseLimits::default() };
     for (wire, _) in all_dialects() {
@@ -179,7 +179,7 @@ fn a_flood_of_calls_is_stopped() {
 
 /// Pieces of text, alike or not: they may not pile up for ever.
 #[test]
-fn a_flood_of_text_is_stopped() {
+fn the_size_of_text_is_limited() {
     let allowance = ResponseLimits { bytes: 64 * 1024, ..ResponseLimits::default() };
     for (wire, _) in all_dialects() {
         for step in [0, 1] {
@@ -306,7 +306,7 @@ proptest! {
     }
 
     #[test]
-    fn what_was_said_is_what_is_read(says in says()) {
+    fn encoded_answers_decode_to_the_same_text_and_calls(says in says()) {
         for (wire, dialect) in all_dialects() {
             let answer = Answer { parts: says.clone(), stop: ModelStopReason::EndTurn };
             let items = decode_whole(dialect, &encode_answer(wire, &answer));

@@ -248,7 +248,7 @@ fn spoiled_framing_gives_the_same_events_in_every_chunking() {
 }
 
 #[test]
-fn any_reply_is_sorted() {
+fn any_reply_gets_a_failure_kind() {
     let mut random = Random(0x5EED_0004);
     let known: Vec<Value> =
         serde_json::from_str(include_str!("known_refusals.json")).expect("a list");

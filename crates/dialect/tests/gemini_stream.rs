@@ -82,7 +82,7 @@ fn parts_become_blocks_in_their_order() {
 }
 
 #[test]
-fn every_reason_has_its_meaning() {
+fn every_finish_reason_is_mapped() {
     let table = [
         ("STOP", ModelStopReason::EndTurn),
         ("MAX_TOKENS", ModelStopReason::OutputLimit),
@@ -148,7 +148,7 @@ fn the_end_is_known_without_a_marker() {
 }
 
 #[test]
-fn odd_fragments_are_survived() {
+fn unexpected_fragments_do_not_fail_the_answer() {
     let items = read(&[
         json!({}),
         json!({"candidates": []}),
@@ -186,7 +186,7 @@ fn seals(author: &str, seal: Option<&str>, reader: &str) -> Vec<Option<String>> 
 }
 
 #[test]
-fn calls_keep_their_seals_and_foreign_ones_get_a_stand_in() {
+fn calls_keep_their_signatures_and_those_of_other_models_get_a_placeholder() {
     let stand_in = wire().rules().tools.foreign_call_seal.map(String::from);
     assert!(stand_in.is_some());
     let own = || Some(String::from("S"));

@@ -39,7 +39,7 @@ fn rows() -> Vec<Row> {
 }
 
 #[test]
-fn every_known_refusal_is_sorted_and_located() {
+fn every_known_error_gets_its_failure_kind_and_its_item() {
     let mut wrong = Vec::new();
     for row in rows() {
         let body = row.body.to_string();
@@ -59,7 +59,7 @@ fn every_known_refusal_is_sorted_and_located() {
 }
 
 #[test]
-fn the_collection_is_rich_in_every_wire() {
+fn there_are_many_known_errors_of_every_wire() {
     let mut kinds: BTreeMap<WireFormat, Vec<FailureKind>> = BTreeMap::new();
     for row in rows() {
         kinds.entry(row.wire).or_default().push(row.kind);
@@ -225,7 +225,7 @@ fn one_block_is_found_by_the_words_of_its_refusal() {
 
 /// A web server that takes no such requests is told of at once, and not asked again and again.
 #[test]
-fn a_server_that_is_none_is_not_asked_again() {
+fn an_address_without_a_model_server_is_not_retried() {
     for wire in [
         WireFormat::AnthropicMessages,
         WireFormat::OpenaiChat,

@@ -60,7 +60,7 @@ fn every_wire_format_has_its_dialect_and_its_column() {
 }
 
 #[test]
-fn every_reason_to_stop_means_the_same() {
+fn stop_reasons_are_the_same_on_every_wire() {
     let table: [(ModelStopReason, &[WireFormat]); 5] = [
         (ModelStopReason::EndTurn, &WIRES),
         (ModelStopReason::OutputLimit, &WIRES),
@@ -100,7 +100,7 @@ fn usage_is_counted_without_overlap() {
 }
 
 #[test]
-fn what_is_shown_adds_up_to_what_counts() {
+fn the_deltas_add_up_to_the_final_blocks() {
     for wire in WIRES {
         let items = decode_whole(speak(wire), &encode_answer(wire, &sample_answer()));
         let mut shown = String::new();
@@ -169,7 +169,7 @@ fn classify(wire: WireFormat, status: u16, headers: &[(&str, &str)], body: &str)
 }
 
 #[test]
-fn every_refusal_demands_the_same() {
+fn failure_kinds_are_the_same_on_every_wire() {
     use FailureKind as K;
     use WireFormat::{AnthropicMessages as A, Gemini as G, OpenaiChat as C, OpenaiResponses as R};
     let bad = "invalid_request_error";
@@ -376,7 +376,7 @@ fn every_refusal_demands_the_same() {
 }
 
 #[test]
-fn every_wire_says_when_to_come_back() {
+fn retry_delays_are_read_on_every_wire() {
     let gemini = json!({"error": {"code": 429, "status": "RESOURCE_EXHAUSTED", "message": "x",
         "details": [{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "37s"}]}});
     let words = json!({"error": {"code": "rate_limit_exceeded",
@@ -401,7 +401,7 @@ fn every_wire_says_when_to_come_back() {
 }
 
 #[test]
-fn pages_and_noise_are_told_by_their_first_line() {
+fn bodies_that_are_no_provider_error_are_reported_by_their_first_line() {
     for wire in WIRES {
         for (status, kind) in [
             (200, FailureKind::ServerFault),
@@ -461,7 +461,7 @@ fn an_error_in_the_stream_is_the_same_everywhere() {
 }
 
 #[test]
-fn broken_bytes_void_the_answer_everywhere() {
+fn invalid_bytes_fail_the_answer_on_every_wire() {
     for wire in WIRES {
         for broken in [&b"data: {\"a\":\n\n"[..], b"data: \"\xFF\"\n\n", b"data: [1]\n\n"] {
             let mut body = broken.to_vec();
@@ -485,7 +485,7 @@ fn body(wire: WireFormat, messages: Vec<Message>, model: &str) -> String {
 }
 
 #[test]
-fn seals_go_back_to_the_model_that_set_them_and_to_no_other() {
+fn signatures_are_sent_only_to_the_model_that_wrote_them() {
     let sealed_call = || {
         ContentBlock::ToolUse(ToolCall {
             signature: Some("SEAL".into()),

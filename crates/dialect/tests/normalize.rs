@@ -71,7 +71,7 @@ fn outline(message: &Value) -> Vec<String> {
 }
 
 #[test]
-fn sides_alternate_and_results_come_first() {
+fn roles_alternate_and_results_come_first() {
     let request = request(vec![
         user(vec![text("one")]),
         user(vec![text("two")]),
@@ -126,7 +126,7 @@ fn attachments_move_up_to_the_nearest_result_or_answer() {
 }
 
 #[test]
-fn what_is_missing_is_made_up_and_what_is_extra_goes() {
+fn missing_results_are_added_and_extra_ones_removed() {
     let request = request(vec![
         answer(vec![text("orphaned start")]),
         results(vec![result("ghost", "nobody asked")]),
@@ -155,7 +155,7 @@ fn what_is_missing_is_made_up_and_what_is_extra_goes() {
 }
 
 #[test]
-fn an_answer_of_which_nothing_is_left_costs_nobody_elses_words() {
+fn messages_around_an_empty_answer_are_merged() {
     let foreign = || answer(vec![thinking("unsealed", None)]);
     let request = request(vec![
         user(vec![text("a")]),
@@ -183,7 +183,7 @@ fn of_two_results_for_one_call_the_first_counts() {
 }
 
 #[test]
-fn reasoning_goes_back_only_to_its_author() {
+fn reasoning_is_sent_only_to_the_model_that_wrote_it() {
     let redacted = || {
         provider(
             WireFormat::AnthropicMessages,
@@ -320,7 +320,7 @@ fn ids_and_names_are_made_legal_the_same_way_every_time() {
 }
 
 #[test]
-fn media_that_cannot_go_leaves_words() {
+fn media_that_cannot_be_sent_is_replaced_by_a_note() {
     let good = png(10, 10, 0);
     let jpeg = base64(b"\xFF\xD8\xFF\xE0\0\x04ab\xFF\xC0\0\x11\x08\x27\x10\0\x10");
     let table: &[(&str, &str, Option<&str>)] = &[
@@ -410,7 +410,7 @@ fn the_oldest_media_goes_first_and_in_batches() {
 }
 
 #[test]
-fn a_crowd_of_images_must_be_smaller() {
+fn many_images_have_a_smaller_size_limit() {
     assert!(pictures_sent(&pictures(20, 3000)).iter().all(|sent| *sent));
     assert!(pictures_sent(&pictures(21, 3000)).iter().all(|sent| !*sent));
     assert!(pictures_sent(&pictures(21, 1999)).iter().all(|sent| *sent));
@@ -439,7 +439,7 @@ fn a_body_over_the_limit_is_refused_before_the_network() {
 }
 
 #[test]
-fn too_many_tools_cost_only_those_too_many() {
+fn tools_over_the_limit_are_left_out() {
     let mut request = request(vec![user(vec![text("q")])]);
     request.tools = ["A", "B", "C"].map(tool).to_vec().into();
     let mut rules = wire().rules().clone();
@@ -451,7 +451,7 @@ fn too_many_tools_cost_only_those_too_many() {
 }
 
 #[test]
-fn one_bad_tool_does_not_cost_the_others() {
+fn an_invalid_tool_does_not_remove_the_others() {
     let schema = |name: &str, json: &str| {
         let mut tool = tool(name);
         tool.input_schema = Json::from_checked(json);

@@ -59,7 +59,7 @@ fn function(name: &str, arguments: &str) -> Value {
 
 /// Every way a server was seen to send the same two calls.
 #[test]
-fn calls_are_put_together_however_they_are_sent() {
+fn calls_are_assembled_from_every_known_form_of_chunks() {
     let bare = |call: Value| chunk(json!({"tool_calls": [call]}));
     let table: Vec<(&str, Vec<Value>)> = vec![
         (
@@ -192,7 +192,7 @@ fn a_call_counts_only_when_the_answer_is_complete() {
 }
 
 #[test]
-fn reasons_and_odd_reasons() {
+fn known_and_unknown_finish_reasons_are_mapped() {
     let table = [
         ("stop", ModelStopReason::EndTurn, false),
         ("tool_calls", ModelStopReason::EndTurn, false),
@@ -219,7 +219,7 @@ fn reasons_and_odd_reasons() {
 }
 
 #[test]
-fn imitations_are_understood() {
+fn deviations_of_compatible_servers_are_accepted() {
     let items = read(&[
         json!({"id": "", "choices": [{"delta": {"content": [{"type": "text", "text": "a"},
             {"type": "odd"}]}}]}),
@@ -241,7 +241,7 @@ fn imitations_are_understood() {
 }
 
 #[test]
-fn usage_after_the_reason_is_waited_for() {
+fn usage_that_follows_the_finish_reason_is_read() {
     let body = open_chunks(&[chunk(json!({"content": "x"})), finish("stop"), usage()]);
     let items = decode_whole(wire(), &body);
     let Some(DecodedEvent::Ended { usage, .. }) = items.last() else { panic!("{items:?}") };

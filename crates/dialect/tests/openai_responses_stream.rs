@@ -104,7 +104,7 @@ fn a_refusal_is_text_and_a_stop() {
 }
 
 #[test]
-fn items_nobody_knows_are_kept_verbatim() {
+fn unknown_items_are_kept_verbatim() {
     let reasoning = json!({"type": "reasoning", "id": "rs_1", "summary": [], "z": [1, {"a": null}],
         "encrypted_content": "x"});
     let search = json!({"type": "web_search_call", "id": "ws_1", "status": "completed"});
@@ -126,7 +126,7 @@ fn items_nobody_knows_are_kept_verbatim() {
 }
 
 #[test]
-fn items_told_only_at_the_end_are_taken_from_there() {
+fn items_sent_only_in_the_final_event_are_read_from_it() {
     let mut end = completed();
     end["response"]["output"] = json!([message("hi"), function_call("c1", "Read", "{}")]);
     let items = read(&[created(), delta("output_text", 0, "hi"), end.clone()]);
@@ -157,7 +157,7 @@ fn a_protocol_error_voids_the_answer() {
 }
 
 #[test]
-fn a_flood_of_whole_items_is_stopped() {
+fn the_number_of_items_is_limited() {
     let piece = "x".repeat(1024);
     let mut decoder = wire().new_decoder();
     decoder.set_limits(ResponseLimits { bytes: 64 * 1024, ..ResponseLimits::default() });
@@ -192,7 +192,7 @@ fn arguments_are_shown_only_for_the_call_that_began_last() {
 }
 
 #[test]
-fn items_without_a_number_are_told_one_after_the_other() {
+fn items_without_an_index_are_read_in_order() {
     let numbered = [
         created(),
         added(0, message("")),

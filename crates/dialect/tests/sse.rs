@@ -35,7 +35,7 @@ fn frames<'a>(
 }
 
 #[test]
-fn the_format_is_followed() {
+fn events_are_parsed_as_specified() {
     let table: &[(&str, &str, &[(&str, &str)])] = &[
         ("named", "event: a\ndata: 1\n\n", &[("a", "1")]),
         ("no name", "data: 1\n\n", &[("", "1")]),

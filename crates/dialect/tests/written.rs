@@ -247,7 +247,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(150))]
 
     #[test]
-    fn a_memory_changes_nothing(
+    fn the_request_cache_does_not_change_the_bytes(
         narrow in any::<bool>(),
         steps in proptest::collection::vec(step(), 1..24),
     ) {
@@ -270,7 +270,7 @@ proptest! {
     }
 
     #[test]
-    fn what_only_grows_is_written_once(turns in proptest::collection::vec(healthy(), 1..12)) {
+    fn a_growing_conversation_is_encoded_once(turns in proptest::collection::vec(healthy(), 1..12)) {
         for (wire, dialect) in all_dialects() {
             let request = request(vec![user(vec![text("do it")])]);
             let mut conversation = Conversation { request, narrow: false, next: 0 };
@@ -293,7 +293,7 @@ proptest! {
 /// Things after which an older message comes out differently. Each list of messages is a request;
 /// the next one goes on from it, but for the messages it takes back.
 #[test]
-fn what_reaches_back_is_written_again() {
+fn a_change_of_earlier_messages_encodes_them_again() {
     let ask = || user(vec![text("ask")]);
     let reply = || results(vec![result("t1", "x")]);
     let asks = |id: &str| answer(vec![text("a"), call(id, "Read", "{}")]);

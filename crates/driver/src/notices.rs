@@ -6,7 +6,7 @@
 //! 1. Neighbouring pieces of the same text are joined while they wait to be read. A reader that wants
 //!    them one by one gets that until [`SEPARATE_NOTICES_MAX`] wait.
 //! 2. Over [`DECORATION_BYTES_MAX`] unread bytes, pieces that only decorate (streamed pieces, tool
-//!    progress, raw events) are dropped; what they said arrives again, whole, in `MessageAdded` and
+//!    progress, raw events) are dropped; their content arrives again, whole, in `MessageAdded` and
 //!    `ToolEnded`.
 //! 3. Over [`NOTICES_MAX`] unread notices or [`BYTES_MAX`] unread bytes, the oldest go, except
 //!    `RunEnded` and permission questions, which are never dropped.

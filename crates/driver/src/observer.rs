@@ -81,7 +81,7 @@ pub struct ModelServer {
 pub enum TracePosition<'a> {
     /// A request to a model server.
     Request {
-        /// The attempt.
+        /// Which attempt it belongs to.
         attempt: AttemptId,
         /// The server's address.
         base_url: &'a str,
@@ -102,7 +102,7 @@ pub enum Observation<'a> {
     },
     /// The session closes. Nothing follows.
     SessionEnded,
-    /// A prompt was accepted.
+    /// A prompt enters the conversation; no hook rejected it.
     PromptAccepted(&'a [ContentBlock]),
     /// A client requested a compaction.
     CompactionAsked,
@@ -110,35 +110,35 @@ pub enum Observation<'a> {
     RequestSent(&'a ModelRequest),
     /// The body of a request goes to its server: again with every try.
     BodySent {
-        /// The request.
+        /// What the body encodes.
         request: &'a ModelRequest,
-        /// The bytes.
+        /// Exactly as they are sent.
         body: &'a [u8],
     },
     /// The answer is complete.
     AnswerEnded {
-        /// The attempt.
+        /// The attempt that answered.
         attempt: AttemptId,
         /// Why the model stopped.
         stop: ModelStopReason,
     },
     /// The request failed, before or in the middle of the answer.
     RequestFailed {
-        /// The attempt.
+        /// The attempt that failed.
         attempt: AttemptId,
         /// How it failed, by what the loop can do about it.
         failure: &'a ModelFailure,
     },
-    /// The request was cancelled.
+    /// The session gave the request up, for example on an interrupt.
     RequestCancelled {
-        /// The attempt.
+        /// The attempt that was given up.
         attempt: AttemptId,
     },
     /// A request outside of the conversation is sent: a summary, a title.
     SideRequestSent {
         /// Its id.
         ticket: Ticket,
-        /// The request.
+        /// What is sent, tools included.
         request: &'a ModelRequest,
     },
     /// A request outside of the conversation has ended.
@@ -169,7 +169,7 @@ pub enum Observation<'a> {
     HooksAsked {
         /// The id of this step.
         ticket: Ticket,
-        /// The call.
+        /// What the hooks look at.
         call: &'a ToolCall,
     },
     /// Those hooks have ended.
@@ -183,24 +183,24 @@ pub enum Observation<'a> {
     QuestionAsked {
         /// The id of the question.
         ticket: Ticket,
-        /// The call.
+        /// What the user is asked about.
         call: &'a ToolCall,
     },
     /// A question about a call was answered.
     QuestionAnswered {
         /// The id of the question.
         ticket: Ticket,
-        /// The answer.
+        /// Whether the call may run.
         answer: &'a PermissionAnswer,
     },
     /// A call was allowed and starts.
     CallStarted {
         /// The id of the execution.
         ticket: Ticket,
-        /// The call.
+        /// What runs now, as it was granted.
         call: &'a ToolCall,
     },
-    /// A call ended.
+    /// A tool returned, failed or was interrupted.
     CallEnded {
         /// The id of the execution.
         ticket: Ticket,
@@ -231,7 +231,7 @@ pub enum Observation<'a> {
     Notice(&'a Notice),
 }
 
-/// The result of a batch of hooks.
+/// How the hooks of one event ended.
 #[derive(Clone, Copy, Debug)]
 pub struct HookBatchResult<'a> {
     /// The name of the hook event.
@@ -240,13 +240,13 @@ pub struct HookBatchResult<'a> {
     pub target: Option<&'a str>,
     /// How many hooks ran.
     pub count: usize,
-    /// How many succeeded.
+    /// Hooks that neither failed nor blocked.
     pub succeeded: usize,
     /// How many blocked.
     pub blocking: usize,
     /// How many failed without blocking.
     pub failed: usize,
-    /// How many were cancelled.
+    /// Hooks that were stopped before they ended.
     pub cancelled: usize,
     /// The time from the first start to the last end.
     pub took: Millis,

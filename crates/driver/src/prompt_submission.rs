@@ -7,7 +7,6 @@ use windlass_vocabulary::{ContentBlock, ModelName};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PromptSubmission {
     /// Text and media, in order.
-    /// What the model will read.
     pub content: Vec<ContentBlock>,
     /// Context reduction never shortens it.
     pub pinned: bool,
@@ -39,7 +38,7 @@ pub struct QueuedMessage {
     pub index: usize,
     /// The name given by the caller.
     pub name: Option<String>,
-    /// What it says.
+    /// What the model will read.
     pub content: Vec<ContentBlock>,
     /// Context reduction never shortens it.
     pub pinned: bool,

@@ -36,7 +36,6 @@ pub(crate) enum SessionCommand {
     ChangeQueued {
         /// The message as the caller saw it.
         queued: QueuedMessage,
-        /// Its new content.
         content: Option<Vec<ContentBlock>>,
         /// Replies whether it was still queued, once the change is recorded.
         reply: oneshot::Sender<bool>,
@@ -63,7 +62,6 @@ pub(crate) enum SessionCommand {
     IsRunActive(oneshot::Sender<bool>),
     /// Run the `ConfigChange` hooks.
     ReviewConfigChange(ConfigChange, oneshot::Sender<Result<(), String>>),
-    /// Replace the hooks.
     ReplaceHooks(HookSet),
     Close(SessionEndReason),
 }
@@ -95,7 +93,7 @@ pub struct ConfigChange {
     /// The source, as hooks get it: `user_settings`, `project_settings`, `local_settings`,
     /// `policy_settings`.
     pub source: ConfigChangeSource,
-    /// The file.
+    /// The settings file that changed.
     pub file: PathBuf,
 }
 

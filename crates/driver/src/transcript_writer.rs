@@ -48,7 +48,7 @@ pub struct AppendedTranscriptLines<'a> {
     pub message: Option<MessageId>,
     /// The UUIDs of the message's blocks.
     pub uuids: &'a [String],
-    /// The lines.
+    /// One JSON object each.
     pub lines: &'a [String],
 }
 
@@ -92,7 +92,6 @@ impl TranscriptConfig {
 pub(crate) enum TitleSource {
     /// The user or a client.
     Person,
-    /// A model.
     Model,
 }
 

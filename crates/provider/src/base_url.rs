@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_are_taken_with_and_without_their_version() {
+    fn addresses_are_accepted_with_and_without_a_version() {
         let cases = [
             ("https://api.openai.com/v1/", WireFormat::OpenaiResponses, "https://api.openai.com"),
             ("https://openrouter.ai/api/v1", WireFormat::OpenaiChat, "https://openrouter.ai/api"),

@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn moments_are_those_of_the_calendar() {
+    fn times_are_formatted_as_calendar_dates() {
         // Checked with `date -u -d @…`.
         let known = [
             (0, "1970-01-01T00:00:00.000Z"),
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn every_day_is_counted_back_to_where_it_came_from() {
+    fn every_date_converts_back_to_its_day() {
         let mut previous = CivilDate { year: 1969, month: 12, day: 31 };
         for days in 0..60_000 {
             let date = CivilDate::from_unix_millis(days * DAY_MILLIS);

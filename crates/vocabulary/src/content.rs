@@ -50,7 +50,7 @@ pub struct ToolResult {
 /// One part of a tool's answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ToolResultPart {
-    /// Text.
+    /// Shown to the model as it is.
     Text(String),
     /// An image or a document.
     Media(MediaContent),

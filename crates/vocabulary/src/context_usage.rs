@@ -32,7 +32,7 @@ pub struct ContextUsage {
 /// One component of the input.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ContextUsagePart {
-    /// Which.
+    /// What these tokens are spent on.
     pub component: ContextComponent,
     /// The estimated size.
     pub tokens: Tokens,

@@ -56,7 +56,7 @@ pub enum ModelStopReason {
     EndTurn,
     /// The output limit was reached.
     OutputLimit,
-    /// The window is full.
+    /// Input and answer together reached the limit of the model.
     WindowFull,
     /// It wants to be continued.
     Pause,

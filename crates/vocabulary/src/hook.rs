@@ -60,7 +60,7 @@ fn is_nothing(spent: &MicroUsd) -> bool {
 /// What front ends show of a hook.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HookNotice {
-    /// It was started.
+    /// The program or request runs from now on.
     Started {
         /// Its number, repeated when it ends.
         number: u64,
@@ -69,7 +69,7 @@ pub enum HookNotice {
         /// The event, and a tool's name or a source.
         name: String,
     },
-    /// It ended.
+    /// Its result is known.
     Ended {
         /// The number from its start.
         number: u64,
@@ -99,11 +99,11 @@ pub enum HookOutcome {
     Success,
     /// It failed.
     Error,
-    /// It was cancelled.
+    /// Stopped before it had a result.
     Cancelled,
 }
 
-/// The verdict of a hook.
+/// What a hook decided. A closed list; the strongest of several wins.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum HookVerdict {
     /// No opinion.

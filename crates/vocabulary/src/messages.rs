@@ -20,7 +20,7 @@ pub struct Messages {
 const CHUNK_LEN: usize = 128;
 
 impl Messages {
-    /// How many there are.
+    /// Counts messages, not chunks.
     #[must_use]
     pub fn len(&self) -> usize {
         let last = self.chunks.last().map_or(0, |chunk| chunk.len());
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_part_where_a_message_differs() {
+    fn the_shared_prefix_ends_at_the_first_different_message() {
         let one: Messages = (0..300).map(message).collect();
         for at in [0, 5, 128, 299] {
             let two: Messages = (0..300).map(|n| message(if n == at { 999 } else { n })).collect();

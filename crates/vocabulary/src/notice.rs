@@ -63,7 +63,7 @@ pub enum Notice {
     },
     /// The transcript grew.
     MessageAdded(Arc<Message>),
-    /// A tool started.
+    /// A call was granted and runs.
     ToolStarted(ToolCall),
     /// A tool reports progress.
     ToolProgressed {
@@ -72,7 +72,7 @@ pub enum Notice {
         /// New output or a status line, for display.
         text: String,
     },
-    /// A tool ended.
+    /// A call has its result, which may be a failure.
     ToolEnded {
         /// The call that ended.
         call: ToolCallId,
@@ -137,7 +137,7 @@ pub enum Notice {
         /// The turn it is now.
         turn: u32,
     },
-    /// A message of a hook.
+    /// Text that a hook shows to the user.
     HookMessage {
         /// The point of the loop at which it ran.
         point: HookPoint,
@@ -159,13 +159,13 @@ pub enum Notice {
     },
     /// A short label for the last batch of tools.
     ToolsLabelled(String),
-    /// The session has a title.
+    /// A model wrote a short title for the conversation.
     SessionTitled(String),
     /// A suggestion for the next prompt, after a run. Only decoration.
     PromptSuggested(String),
     /// The answer to a side question, or why there is none.
     SideQuestionAnswered(Result<String, String>),
-    /// Input was queued.
+    /// A message arrived during a run and waits for the next tool boundary.
     InputQueued(String),
     /// The cost of a request is known.
     Billed {
@@ -173,7 +173,7 @@ pub enum Notice {
         attempt: AttemptId,
         /// What it used.
         usage: Usage,
-        /// What it cost.
+        /// The price of this request alone.
         cost: MicroUsd,
         /// The total cost of the session.
         total: MicroUsd,
@@ -201,7 +201,7 @@ pub enum Notice {
     RunEnded(RunEnding),
 }
 
-/// One changed file.
+/// A file that is different from before the calls.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChangedFile {
     /// Its path relative to the working directory.
@@ -217,7 +217,7 @@ pub enum ChangeKind {
     Created,
     /// Its content or mode changed.
     Modified,
-    /// It was deleted.
+    /// The file no longer exists.
     Deleted,
 }
 

@@ -10,7 +10,7 @@ use crate::model::{Effort, ModelName, ThinkingMode};
 use crate::tool::ToolSpec;
 use crate::usage::Tokens;
 
-/// One request to one model.
+/// What one attempt asks of one model, in one form for every wire.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModelRequest {
     /// Which attempt this is; every event that answers it carries the same id.
@@ -68,7 +68,7 @@ pub enum RequestSource {
 }
 
 impl RequestSource {
-    /// Every one there is.
+    /// All sources, with one for each kind of chore.
     pub fn all() -> impl Iterator<Item = Self> {
         let own = [Self::Main, Self::Compaction, Self::ToolLabel, Self::Aside];
         own.into_iter().chain(Chore::ALL.iter().copied().map(Self::Chore))
@@ -104,7 +104,7 @@ pub enum Chore {
 }
 
 impl Chore {
-    /// Every one there is.
+    /// Every kind of chore.
     pub const ALL: &'static [Self] =
         &[Self::Title, Self::Suggestion, Self::Memory, Self::Consolidation, Self::Question];
 

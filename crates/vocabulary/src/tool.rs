@@ -75,9 +75,9 @@ pub enum PathKind {
     Missing,
     /// A regular file.
     File,
-    /// A directory.
+    /// Can hold other entries.
     Directory,
-    /// A symbolic link and what it says.
+    /// A symbolic link and its target.
     Symlink(Arc<str>),
     /// A pipe, a socket, a device.
     Special,

@@ -51,7 +51,7 @@ fn classify_provider_error(reply: &FailedResponse<'_>, error: &ProviderError) ->
 
 fn classify_by_message(error: &ProviderError) -> Option<FailureKind> {
     match error.kind.as_str() {
-        // These say enough by themselves.
+        // These error types alone determine the failure kind.
         "authentication_error"
         | "permission_error"
         | "not_found_error"

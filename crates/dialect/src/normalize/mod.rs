@@ -6,9 +6,9 @@
 //! not depend on the later ones, except where a limit on the whole request forces it. So request
 //! N + 1 begins with the bytes of request N, and the provider's cache holds.
 //!
-//! For the same reason a request that goes on where another ended need not be looked at from the
-//! beginning: the few things later messages must know of earlier ones are kept, and where
-//! an earlier message would come out differently after all, the steps say how far to go back.
+//! For the same reason a request that continues another is not normalised from the beginning: what
+//! later messages depend on is kept, and where an earlier message would change nevertheless, the
+//! steps return how far to go back.
 
 mod history;
 mod notes;

@@ -49,7 +49,7 @@ pub(crate) fn strip_provider_blocks(
         return Ok(());
     }
     for exchange in &mut projection.exchanges {
-        // Reasoning that leads to nothing may not end an answer.
+        // An answer must not end with reasoning.
         while exchange.answer.last().is_some_and(|part| is_reasoning(part, rules)) {
             exchange.answer.pop();
             exchange.answer_locations.pop();

@@ -115,7 +115,7 @@ const TOO_LARGE_PHRASES: &[FailurePhrase] =
 const LOCAL_SERVER_KINDS: &[FailureKind] =
     &[FailureKind::PromptTooLong, FailureKind::BadImage, FailureKind::Misconfigured];
 
-/// Fields that hold what was said. Any other that is too long is broken, not long.
+/// Fields that hold conversation text. A limit exceeded in another field is not a long prompt.
 const TEXT_FIELDS: &[&str] = &["content", "text", "output", "arguments", "instructions", "input"];
 
 /// Money and settings first, because no repair helps there; then single pieces, then size.

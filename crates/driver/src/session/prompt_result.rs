@@ -9,7 +9,7 @@ use crate::error::SendError;
 use crate::notices::Notices;
 use crate::prompt_submission::PromptSubmission;
 
-/// The result of a prompt.
+/// How the run of a prompt ended, and the text of its answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PromptResult {
     /// The text of the model's last message.

@@ -172,7 +172,7 @@ impl SessionBuilder {
         self
     }
 
-    /// Changes the tools.
+    /// Adds, wraps or removes tools of the registry before the session starts.
     #[must_use]
     pub fn change_tools(mut self, change: impl FnOnce(&mut ToolRegistry)) -> Self {
         change(&mut self.tools.registry);

@@ -8,7 +8,7 @@ use windlass_vocabulary::{ModelName, ToolName};
 /// An agent that can be requested by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AgentDefinition {
-    /// Its name.
+    /// The model requests it by this name.
     pub name: String,
     /// When to use it, for the model.
     pub description: String,

@@ -17,7 +17,6 @@ use crate::scratch_directory::create_scratch_directory;
 pub(super) enum AgentWorkspace {
     /// In the parent's directory.
     Shared,
-    /// In a worktree of its own.
     Worktree(Box<Worktree>),
 }
 

@@ -55,7 +55,7 @@ pub struct TrialAccess {
     pub own_name: Option<String>,
 }
 
-/// One trial.
+/// Work on an overlay of a working directory, to be accepted or dropped.
 #[derive(Debug)]
 pub struct Trial {
     config: TrialConfig,

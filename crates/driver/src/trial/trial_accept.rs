@@ -60,7 +60,7 @@ pub enum TrialError {
     /// Others have changed files since it began. Nothing was done.
     #[error("changed by others since the trial began: {}", crate::rewind::join_paths(.0))]
     ChangedByOthers(Vec<PathBuf>),
-    /// It has not ended.
+    /// A trial is accepted only once its run is over.
     #[error("the trial has not ended")]
     NotEnded,
     /// The snapshots or the disk failed.

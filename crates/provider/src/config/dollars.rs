@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn dollars_are_read_without_floats() {
+    fn dollars_are_parsed_without_floats() {
         let cases = [
             ("2", Ok(2_000_000)),
             ("0.5", Ok(500_000)),

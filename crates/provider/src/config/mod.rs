@@ -247,7 +247,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_built_in_table_is_sound() {
+    fn the_built_in_table_is_consistent() {
         let config = Config::load_built_in().unwrap();
         assert!(config.models.len() > 40);
         let named = config.aliases.values().chain(&config.default_model);

@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_key_is_no_argument_and_the_rest_is_quoted() {
+    fn the_key_is_not_an_argument_and_the_rest_is_quoted() {
         let slot = KeyringSlot { provider: "mine", origin: "https://models.example.org" };
         assert_eq!(
             build_add_command(slot, "sk-1 \""),
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn its_codes_are_understood() {
+    fn exit_codes_are_mapped() {
         use std::os::unix::process::ExitStatusExt;
         let ended = |code: i32, printed: &str| ProgramOutput {
             status: std::process::ExitStatus::from_raw(code << 8),
