@@ -212,8 +212,8 @@ fn retries_cost_and_summaries_are_told_to_clients_that_take_them() {
     };
     let script = Script::new()
         .answer(overload())
-        .answer(ScriptedAnswer::text("First."))
-        .answer(ScriptedAnswer::text("Second."))
+        .answer(ScriptedAnswer::text("long ".repeat(4_000)))
+        .answer(ScriptedAnswer::text("more ".repeat(4_000)))
         .answer(ScriptedAnswer::text("A summary.").repeat(0));
     let server = play(script.lenient());
     let mut client = AcpClient::start(&dirs, &server.url());
