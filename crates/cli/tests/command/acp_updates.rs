@@ -12,7 +12,8 @@ use crate::remote::SERVER;
 #[test]
 fn what_a_command_writes_is_shown_while_it_runs() {
     let dirs = TestDirs::new();
-    let command = "echo one; echo two; until [ -e go ]; do sleep 0.1; done; echo three";
+    let wait = |file: &str| format!("until [ -e {file} ]; do sleep 0.1; done");
+    let command = format!("echo one; {}; echo two; {}; echo three", wait("go"), wait("on"));
     let script = Script::new()
         .answer(ScriptedAnswer::call("Bash", json!({"command": command})))
         .answer(ScriptedAnswer::text("Done."));
@@ -23,8 +24,10 @@ fn what_a_command_writes_is_shown_while_it_runs() {
     let session = client.open(&dirs.work());
     let id = client.send_prompt(&session, "run it");
     let shown = |frame: &Value| frame["params"]["update"]["content"][0]["content"]["text"].clone();
-    client.until(|frame| shown(frame) == "one\ntwo");
+    client.until(|frame| shown(frame) == "one");
     std::fs::write(dirs.file("go"), "").expect("a file");
+    client.until(|frame| shown(frame) == "one\ntwo");
+    std::fs::write(dirs.file("on"), "").expect("a file");
     client.until(|frame| shown(frame) == "one\ntwo\nthree");
     assert_eq!(client.response(id).expect("an answer")["stopReason"], "end_turn");
     assert_eq!(client.end(), Some(0));
