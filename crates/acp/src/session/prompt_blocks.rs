@@ -21,7 +21,7 @@ pub(super) fn parse_prompt_blocks(blocks: Vec<AcpContent>) -> Result<PromptText,
         match block {
             AcpContent::Text { text } => push_separated(&mut prompt.text, &text),
             AcpContent::ResourceLink { uri, .. } => {
-                push_separated(&mut prompt.text, &mention(&uri))
+                push_separated(&mut prompt.text, &mention(&uri));
             }
             AcpContent::Resource { resource } => match resource.text {
                 Some(text) => {

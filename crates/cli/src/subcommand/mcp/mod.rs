@@ -205,7 +205,7 @@ async fn list_servers(
         let _ = writeln!(text, "{}", to_single_line(&problem.to_string()));
     }
     for note in configured.notes.into_iter().chain(layers.loaded.trust.render_warning()) {
-        let _ = writeln!(text, "{note}");
+        let _ = writeln!(text, "{}", to_single_line(&note));
     }
     let mut configs = configured.servers;
     if let Some(name) = &name {
