@@ -438,3 +438,34 @@ fn w5_what_became_ignored_or_untracked_since_goes_back_in_another_process_too() 
     }
     assert_eq!(fixture.read("out/built"), "not covered");
 }
+
+#[test]
+fn a_restore_waits_for_a_lock_that_a_child_holds_for_a_moment() {
+    let mut fixture = Fixture::new();
+    fixture.write("a", "one");
+    let before = fixture.look().id;
+    fixture.write("a", "two");
+    let after = fixture.look().id;
+    let plan = fixture.plan(before, after);
+    let lock = std::fs::File::options()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(fixture.store.join("restore-lock"))
+        .unwrap();
+    lock.lock().unwrap();
+    let (sender, receiver) = std::sync::mpsc::channel();
+    let holder = std::thread::spawn(move || {
+        // Until the restore was asked for, and a moment more.
+        receiver.recv().unwrap();
+        for spin in 0..20_000 {
+            std::hint::black_box(spin);
+        }
+        drop(lock);
+    });
+    sender.send(()).unwrap();
+    let report = fixture.workspace().carry_out(&plan, &RestoreConsent::None, &CancelFlag::new());
+    assert_eq!(report.unwrap().outcomes.len(), 1);
+    holder.join().unwrap();
+    assert_eq!(fixture.read("a"), "one");
+}
