@@ -2,8 +2,8 @@
 //! run, and says which goals hold.
 //! `cargo bench -p windlass-workspace --bench look`; `-- 100000` adds a tree of that many files.
 //!
-//! Each time is the minimum of interleaved rounds. The bench fails only at twice a goal, so that a
-//! busy machine does not fail it. CPU time is printed too, because on a busy machine elapsed time
+//! Each time is the minimum of interleaved rounds. The bench fails only at twice the goal of a look
+//! at an unchanged tree, so that a busy machine does not fail it. CPU time is printed too, because on a busy machine elapsed time
 //! mostly shows which side has more threads. Without `--bench`, runs once on a small tree.
 //! Memory, and the disk that the first look takes, are measured by the bench `memory`.
 #![allow(clippy::unwrap_used, reason = "a panic is how a bench says no")]
@@ -17,6 +17,8 @@ use windlass_workspace::{
 };
 
 const FILES_PER_FOLDER: usize = 12;
+/// The goal that makes the bench fail.
+const UNCHANGED: &str = "look, nothing changed / git status";
 
 /// A measured figure, and the most it may be.
 struct Goal {
@@ -35,7 +37,7 @@ fn main() -> ExitCode {
             let Goal { what, measured, most } = goal;
             let verdict = if measured <= most { "holds" } else { "MISSES" };
             println!("  {what:<58} {measured:>8.2}  goal {most:<6} {verdict}");
-            is_good &= measured <= most * 2.0;
+            is_good &= what != UNCHANGED || measured <= most * 2.0;
         }
     }
     match is_measured && !is_good {
@@ -124,7 +126,7 @@ fn measure(files: usize, is_measured: bool) -> Vec<Goal> {
     let millis = |time: Duration| time.as_secs_f64() * 1_000.0;
     let undo_beyond_looks = millis(least(&undone)) - 2.0 * millis(unchanged.max(changed));
     let mut goals = vec![
-        Goal { what: "look, nothing changed / git status", measured: ratio(unchanged), most: 0.6 },
+        Goal { what: UNCHANGED, measured: ratio(unchanged), most: 0.6 },
         Goal { what: "look, 3 files changed / git status", measured: ratio(changed), most: 0.8 },
         Goal { what: "first look, warm / git status", measured: ratio(first), most: 2.0 },
         Goal { what: "3 files undone, beyond 2 looks, ms", measured: undo_beyond_looks, most: 5.0 },

@@ -107,6 +107,22 @@ fn visit_folder(
     Ok(())
 }
 
+/// Whether the snapshot has this path, with its bytes if it is a file.
+pub(crate) fn covers_path(store: &ContentStore, snapshot: SnapshotId, path: &RelativePath) -> bool {
+    let mut record = Some(snapshot.digest());
+    let mut is_covered = false;
+    for part in path.parts() {
+        let Some(folder) = record.and_then(|record| store.read_folder(&record).ok()) else {
+            return false;
+        };
+        let entry = folder.entries.iter().find(|entry| entry.name.as_ref() == part);
+        let Some(entry) = entry else { return false };
+        is_covered = !matches!(entry.image, EntryImage::Uncovered { .. });
+        record = entry.image.folder_record();
+    }
+    is_covered
+}
+
 pub(crate) fn list_uncovered(
     store: &ContentStore,
     snapshot: SnapshotId,

@@ -97,6 +97,17 @@ impl Workspace {
         depth: LookDepth,
         cancel: &CancelFlag,
     ) -> Result<SnapshotReport, WorkspaceError> {
+        self.look_covering(depth, &[], cancel)
+    }
+
+    /// A look that also covers what these snapshots cover. Ignore rules may have changed since, and
+    /// what a restore is about must not be left out for that.
+    fn look_covering(
+        &mut self,
+        depth: LookDepth,
+        covered_in: &[SnapshotId],
+        cancel: &CancelFlag,
+    ) -> Result<SnapshotReport, WorkspaceError> {
         self.follow_root()?;
         if self.cache.is_none() {
             // The first look reads everything; with git's packs held before, it need not store what
@@ -113,6 +124,7 @@ impl Workspace {
             refers_to_packs: self.options.refers_to_packs,
             may_trust_cache: depth == LookDepth::Quick && !self.has_poor_times,
             keeps_coverage: self.looked_at_losses.is_some(),
+            covered_in,
             must_ask_store: self.looked_at_losses != Some(losses),
             cancel,
         };
@@ -218,7 +230,9 @@ impl Workspace {
         if self.has_unfinished_restore() {
             return Err(WorkspaceError::UnfinishedRestore);
         }
-        let current = self.look(LookDepth::Quick, cancel)?.id;
+        let last = ours.last().map(|batch| batch.after);
+        let covered_in: Vec<SnapshotId> = [to].into_iter().chain(last).collect();
+        let current = self.look_covering(LookDepth::Quick, &covered_in, cancel)?.id;
         build_plan(&self.root, &self.store, &crate::restore::PlanRequest { to, current, ours })
     }
 
@@ -255,7 +269,7 @@ impl Workspace {
         cancel: &CancelFlag,
     ) -> Result<RestoreReport, WorkspaceError> {
         let mut report = carry_out(&self.restore_site(), plan, consent, cancel)?;
-        self.look_after(&mut report);
+        self.look_after(&mut report, &[plan.target, plan.current]);
         Ok(report)
     }
 
@@ -339,7 +353,8 @@ impl Workspace {
         let _lock = RestoreLock::acquire(self.store.folder())?;
         self.follow_root()?;
         let Some(mut report) = finish(&self.restore_site())? else { return Ok(None) };
-        self.look_after(&mut report);
+        let before = report.before;
+        self.look_after(&mut report, &[before]);
         Ok(Some(report))
     }
 
@@ -353,8 +368,9 @@ impl Workspace {
     }
 
     /// The files are restored whether or not this look succeeds, so its failure is not reported.
-    fn look_after(&mut self, report: &mut RestoreReport) {
-        if let Ok(looked) = self.look(LookDepth::Quick, &CancelFlag::new()) {
+    fn look_after(&mut self, report: &mut RestoreReport, covered_in: &[SnapshotId]) {
+        let cancel = CancelFlag::new();
+        if let Ok(looked) = self.look_covering(LookDepth::Quick, covered_in, &cancel) {
             report.after = looked.id;
         }
     }

@@ -214,7 +214,7 @@ fn file_to_json(file: &FileRewind) -> Value {
         RestoreStatus::Restorable | RestoreStatus::AlreadyRestored => "ours",
     };
     json!({
-        "path": file.path,
+        "path": file.path.to_string_lossy(),
         "removed": file.is_removed,
         "insertions": file.insertions,
         "deletions": file.deletions,

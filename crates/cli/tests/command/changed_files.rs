@@ -92,7 +92,7 @@ fn the_terminal_names_what_a_command_changed_and_shows_the_difference() {
     assert!(shown.contains("a, b (new), c (new)"), "{shown}");
     talk.until(READY);
     talk.key("/diff\r");
-    let shown = talk.until("3 files changed, +3 -0");
+    let shown = talk.until("+++ b/c");
     assert!(shown.contains("+two") && shown.contains("+++ b/b"), "{shown}");
     assert_eq!(talk.end(), Some(0));
 }

@@ -12,6 +12,7 @@ use super::ignore_rules::RuleLevel;
 use super::look_cache::{CachedEntry, CachedFolder, DecisionSource};
 use super::repository::Repository;
 use super::walk_queue::Walker;
+use crate::change::covers_path;
 use crate::digest::ContentDigest;
 use crate::error::WorkspaceError;
 use crate::folder_record::{EntryImage, MODE_MASK};
@@ -198,7 +199,7 @@ impl FolderWalk<'_> {
         match kind {
             FileType::Directory => self.walk_subfolder(name, stamp, cached),
             FileType::RegularFile => self.walk_file(name, stamp, cached),
-            FileType::Symlink => Ok(self.walk_link(name, stamp)),
+            FileType::Symlink => Ok(self.walk_link(name, stamp, cached)),
             _ if self.context.zone == WalkZone::InsideIgnored => Ok(None),
             _ => Ok(Some(uncovered_entry(UncoveredReason::NotPlain))),
         }
@@ -235,12 +236,12 @@ impl FolderWalk<'_> {
             }
             context.zone = WalkZone::GitFolder;
         } else if self.context.zone == WalkZone::InsideIgnored {
-            if !self.context.repository.tracks_below(&path) {
+            if !self.context.repository.tracks_below(&path) && !self.stays_covered(&path, cached) {
                 return Ok(None);
             }
         } else if self.decide_ignored(&path, cached) {
             is_ignored = true;
-            if !self.has_tracked_below(&path, cached) {
+            if !self.has_tracked_below(&path, cached) && !self.stays_covered(&path, cached) {
                 let mut entry = uncovered_entry(UncoveredReason::Ignored);
                 entry.entry.stamp.mode = stamp.mode;
                 entry.entry.is_ignored = true;
@@ -288,7 +289,8 @@ impl FolderWalk<'_> {
         let is_ignored = match self.context.zone {
             WalkZone::GitFolder => false,
             WalkZone::InsideIgnored => {
-                if !self.context.repository.tracks(&self.job.path.join(name)) {
+                let path = self.job.path.join(name);
+                if !self.context.repository.tracks(&path) && !self.stays_covered(&path, cached) {
                     return Ok(None);
                 }
                 false
@@ -378,6 +380,23 @@ impl FolderWalk<'_> {
         keeps
     }
 
+    /// The same below an ignored folder, where only what git tracked was covered: it stays covered
+    /// when git does not track it any more. So does what the snapshots of a restore cover.
+    fn stays_covered(&self, path: &RelativePath, cached: Option<&CachedEntry>) -> bool {
+        let settings = &self.walker.settings;
+        let was_covered = cached.is_some_and(|entry| {
+            entry.folder.is_some()
+                || matches!(entry.image, EntryImage::File { .. } | EntryImage::Link { .. })
+        });
+        let mut snapshots = settings.covered_in.iter();
+        let keeps = settings.keeps_coverage && was_covered
+            || snapshots.any(|snapshot| covers_path(self.walker.store, *snapshot, path));
+        if keeps {
+            self.keeps_covered.set(true);
+        }
+        keeps
+    }
+
     fn decide_ignored(&self, path: &RelativePath, cached: Option<&CachedEntry>) -> bool {
         match cached.filter(|entry| self.is_rules_same && is_known_folder(entry)) {
             Some(cached) => cached.is_ignored,
@@ -396,12 +415,17 @@ impl FolderWalk<'_> {
         self.is_git_folder && (name == b"objects" || name == b"lfs")
     }
 
-    fn walk_link(&self, name: &[u8], stamp: FileStamp) -> Option<WalkedEntry> {
-        let path = || self.job.path.join(name);
-        let is_left_out = self.context.zone == WalkZone::InsideIgnored
-            && !self.context.repository.tracks(&path());
-        if is_left_out {
-            return None;
+    fn walk_link(
+        &self,
+        name: &[u8],
+        stamp: FileStamp,
+        cached: Option<&CachedEntry>,
+    ) -> Option<WalkedEntry> {
+        if self.context.zone == WalkZone::InsideIgnored {
+            let path = self.job.path.join(name);
+            if !self.context.repository.tracks(&path) && !self.stays_covered(&path, cached) {
+                return None;
+            }
         }
         let image = match readlinkat(self.handle, name, Vec::new()) {
             Ok(target) => EntryImage::Link { target: target.into_bytes().into() },

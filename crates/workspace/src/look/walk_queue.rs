@@ -10,6 +10,7 @@ use rustix::fs::Stat;
 use super::walk::{FolderOutcome, WalkJob};
 use crate::cancel_flag::CancelFlag;
 use crate::content_filter::ContentFilter;
+use crate::digest::SnapshotId;
 use crate::error::WorkspaceError;
 use crate::options::WorkspaceLimits;
 use crate::root_folder::{FileStamp, RootFolder};
@@ -55,6 +56,8 @@ pub(crate) struct WalkSettings<'a> {
     pub(crate) may_trust_cache: bool,
     /// The cache comes from an earlier look of this process.
     pub(crate) keeps_coverage: bool,
+    /// What these cover is covered, whatever the rules say now.
+    pub(crate) covered_in: &'a [SnapshotId],
     /// The store may lack contents that the cache names.
     pub(crate) must_ask_store: bool,
     pub(crate) cancel: &'a CancelFlag,

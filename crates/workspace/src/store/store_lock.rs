@@ -79,10 +79,14 @@ pub(crate) struct RestoreLock {
 impl RestoreLock {
     pub(crate) fn acquire(folder: &Path) -> Result<Self, WorkspaceError> {
         let (file, path) = open_lock_file(folder, RESTORE_LOCK_NAME)?;
-        match try_flock(&file, &path, FlockOperation::NonBlockingLockExclusive)? {
-            true => Ok(Self { _file: file }),
-            false => Err(WorkspaceError::InUse),
+        // A child process that is being started holds a copy of an earlier handle for a moment.
+        for _ in 0..RESTORE_LOCK_TRIES {
+            if try_flock(&file, &path, FlockOperation::NonBlockingLockExclusive)? {
+                return Ok(Self { _file: file });
+            }
+            std::thread::sleep(LOCK_PAUSE);
         }
+        Err(WorkspaceError::InUse)
     }
 }
 
@@ -104,5 +108,7 @@ fn try_flock(file: &File, path: &Path, operation: FlockOperation) -> Result<bool
 const LOCK_NAME: &str = "lock";
 const RESTORE_LOCK_NAME: &str = "restore-lock";
 const LOCK_PAUSE: Duration = Duration::from_millis(5);
+/// With the pause, one second.
+const RESTORE_LOCK_TRIES: usize = 200;
 /// With the pause, ten seconds: longer than opening a large store takes.
 const LOCK_TRIES: usize = 2_000;

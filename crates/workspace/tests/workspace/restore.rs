@@ -394,3 +394,78 @@ fn a_root_that_was_replaced_is_looked_at_anew() {
     let gone = fixture.workspace().look(windlass_workspace::LookDepth::Quick, &CancelFlag::new());
     assert!(matches!(gone, Err(WorkspaceError::Disk { .. })));
 }
+
+#[test]
+fn w5_what_became_ignored_or_untracked_since_goes_back_in_another_process_too() {
+    let mut fixture = Fixture::new();
+    fixture.git(&["init", "-q"]);
+    fixture.write(".gitignore", "out/\n");
+    fixture.write("out/tracked", "one");
+    fixture.write("out/deep/tracked", "one");
+    fixture.write("out/built", "not covered");
+    fixture.write("dist/file", "one");
+    fixture.git(&["add", "-f", "out/tracked", "out/deep/tracked"]);
+    fixture.git(&["add", "."]);
+    fixture.git(&["commit", "-qm", "one"]);
+    let before = fixture.look().id;
+    let held = fixture.state();
+    fixture.write(".gitignore", "out/\ndist/\n");
+    fixture.write("out/tracked", "two");
+    fixture.write("out/deep/tracked", "two");
+    fixture.write("dist/file", "two");
+    fixture.write("dist/new", "two");
+    fixture.git(&["rm", "-rq", "--cached", "out"]);
+    let after = fixture.look().id;
+    let changed = fixture.state();
+    for _ in 0..2 {
+        // Another session looks, which asks the rules as they are now.
+        fixture.reopen();
+        fixture.look();
+        fixture.reopen();
+        let report = fixture.undo(before, after);
+        assert_eq!(result_paths(&report, RestoreResult::Skipped), Vec::<String>::new());
+        let is_file = |path: &Path| !path.starts_with(".git");
+        for (path, standing) in held.iter().filter(|(path, _)| is_file(path)) {
+            assert_eq!(fixture.state().get(path), Some(standing), "{}", path.display());
+        }
+        assert!(!fixture.path("dist/new").exists());
+        assert_eq!(fixture.git(&["status", "--porcelain"]), "");
+        fixture.reopen();
+        fixture.undo(report.before, report.after);
+        for (path, standing) in changed.iter().filter(|(path, _)| is_file(path)) {
+            assert_eq!(fixture.state().get(path), Some(standing), "{}", path.display());
+        }
+    }
+    assert_eq!(fixture.read("out/built"), "not covered");
+}
+
+#[test]
+fn a_restore_waits_for_a_lock_that_a_child_holds_for_a_moment() {
+    let mut fixture = Fixture::new();
+    fixture.write("a", "one");
+    let before = fixture.look().id;
+    fixture.write("a", "two");
+    let after = fixture.look().id;
+    let plan = fixture.plan(before, after);
+    let lock = std::fs::File::options()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(fixture.store.join("restore-lock"))
+        .unwrap();
+    lock.lock().unwrap();
+    let (sender, receiver) = std::sync::mpsc::channel();
+    let holder = std::thread::spawn(move || {
+        // Until the restore was asked for, and a moment more.
+        receiver.recv().unwrap();
+        for spin in 0..20_000 {
+            std::hint::black_box(spin);
+        }
+        drop(lock);
+    });
+    sender.send(()).unwrap();
+    let report = fixture.workspace().carry_out(&plan, &RestoreConsent::None, &CancelFlag::new());
+    assert_eq!(report.unwrap().outcomes.len(), 1);
+    holder.join().unwrap();
+    assert_eq!(fixture.read("a"), "one");
+}
