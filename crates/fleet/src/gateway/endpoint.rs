@@ -16,7 +16,7 @@ use super::request_limits::{read_json, read_query, read_token};
 use super::routes::{ApiEndpoint, RouteMatch, find_route, is_session_id};
 use crate::session_spec::SessionSpec;
 use crate::store::{
-    ForkedSession, NewSession, PATCH_BLOB, SessionFilter, SessionRow, TokenHolder, TokenRole,
+    NewFork, NewSession, PATCH_BLOB, SessionFilter, SessionRow, TokenHolder, TokenRole,
 };
 use crate::store_transfer::copy_journal;
 
@@ -48,7 +48,21 @@ async fn dispatch(context: &Arc<GatewayContext>, request: Request<Incoming>) -> 
                 Ok(json_response(StatusCode::OK, include_str!("openapi.json").to_owned()))
             }
             ApiEndpoint::Page => Ok(page_response()),
-            _ => show_health(context).await,
+            ApiEndpoint::Health
+            | ApiEndpoint::Metrics
+            | ApiEndpoint::SubmitSession
+            | ApiEndpoint::ListSessions
+            | ApiEndpoint::ShowSession
+            | ApiEndpoint::FollowEvents
+            | ApiEndpoint::AddMessage
+            | ApiEndpoint::ListQuestions
+            | ApiEndpoint::AnswerQuestion
+            | ApiEndpoint::CancelSession
+            | ApiEndpoint::ForkSession
+            | ApiEndpoint::ShowResult
+            | ApiEndpoint::ShowPatch
+            | ApiEndpoint::AddBatch
+            | ApiEndpoint::ListWorkers => show_health(context).await,
         };
     };
     let unknown = || HttpError::new(StatusCode::UNAUTHORIZED, "the token is unknown or expired");
@@ -313,7 +327,7 @@ impl AskedRequest<'_> {
             content: body.prompt,
             sender: self.holder.name.clone(),
         };
-        let fork = ForkedSession { new, source: row.id, journal };
+        let fork = NewFork { new, source: row.id, journal };
         store.fork_session(&fork).await?;
         Ok(json_response(StatusCode::CREATED, json!({ "id": id, "state": "queued" }).to_string()))
     }

@@ -29,7 +29,7 @@ pub use local_sessions::LocalSessionRow;
 pub use migration::{SCHEMA_VERSION, SchemaState};
 pub use session_files::{HeldClaim, NewPack};
 pub use session_rows::{
-    ForkedSession, NewSession, SessionFilter, SessionMoney, SessionRow, SessionTimes,
+    NewFork, NewSession, SessionFilter, SessionMoney, SessionRow, SessionTimes,
 };
 pub use session_store::SessionStore;
 pub use store_error::StoreError;

@@ -23,7 +23,7 @@ pub struct NewSession {
 
 /// A session that begins as a copy.
 #[derive(Clone, Debug)]
-pub struct ForkedSession {
+pub struct NewFork {
     pub new: NewSession,
     /// The session it is copied from, of the same tenant.
     pub source: String,
@@ -149,8 +149,8 @@ impl FleetStore {
 
     /// Queues a session that begins with the records and files of another one. Nothing of it can be
     /// seen before all of it is there.
-    pub async fn fork_session(&self, fork: &ForkedSession) -> Result<(), StoreError> {
-        let ForkedSession { new, source, journal } = fork;
+    pub async fn fork_session(&self, fork: &NewFork) -> Result<(), StoreError> {
+        let NewFork { new, source, journal } = fork;
         let mut held = self.pool.connection().await?;
         let mut transaction = held.get()?.begin().await?;
         let seq = summarize_lines(journal).last_seq.unwrap_or(0);

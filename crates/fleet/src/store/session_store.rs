@@ -9,9 +9,9 @@ use tokio::sync::broadcast;
 
 use super::file_store::{FileStore, StoreNews};
 use super::{
-    AppendRequest, ClaimEnd, ClaimedRow, FleetStore, ForkedSession, HeldClaim, JournalFile,
-    NewPack, NewSession, RenewedLease, SessionFilter, SessionInbox, SessionRow, StoreError,
-    TokenHolder, WorkerRow,
+    AppendRequest, ClaimEnd, ClaimedRow, FleetStore, HeldClaim, JournalFile, NewFork, NewPack,
+    NewSession, RenewedLease, SessionFilter, SessionInbox, SessionRow, StoreError, TokenHolder,
+    WorkerRow,
 };
 
 #[derive(Clone, Debug)]
@@ -64,7 +64,7 @@ delegate! {
     read_events(session: &str, after: u64, limit: u32) -> Vec<(u64, String)>;
     list_event_ids(session: &str) -> Vec<String>;
     submit_session(new: &NewSession) -> ();
-    fork_session(fork: &ForkedSession) -> ();
+    fork_session(fork: &NewFork) -> ();
     read_spec(id: &str) -> Option<String>;
     read_session(id: &str) -> Option<SessionRow>;
     list_sessions(filter: &SessionFilter) -> Vec<SessionRow>;

@@ -5,6 +5,7 @@
 //! renewal fails, every guard ends its session a quarter of the lease before its end, by a clock
 //! that cannot be set. The store measures leases by the database's clock alone.
 
+mod asked_calls;
 mod checkout;
 pub(crate) mod claimed_session;
 mod event_recovery;

@@ -1,7 +1,7 @@
 //! The process of one session: the ordinary `windlass` command under a guard, driven by stream-json
 //! over stdin and stdout like by any other client.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::Arc;
@@ -15,6 +15,7 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use super::WorkerContext;
+use super::asked_calls::AskedCalls;
 use super::claimed_session::{SessionClaim, SessionFolders};
 use super::handover::HandoverWorkspace;
 use super::process_tree;
@@ -49,22 +50,13 @@ pub(crate) struct SessionProcess {
     deadlines: Option<AbortedOnDrop>,
     relay: JoinHandle<RelayEnd>,
     control: Arc<Notify>,
-    policy: TenantPolicy,
+    asked: AskedCalls,
     sent: BTreeSet<String>,
     /// Messages that were sent and have no result yet.
     unanswered: BTreeSet<String>,
     running_calls: RunningCalls,
-    /// The calls of open permission questions, by request id.
-    asked_calls: BTreeMap<String, AskedCall>,
-    workspace: PathBuf,
     result: Option<Value>,
     cancelled_at: Option<Instant>,
-}
-
-/// A call that a permission question is about.
-struct AskedCall {
-    tool: String,
-    input: Value,
 }
 
 impl SessionProcess {
@@ -123,12 +115,10 @@ impl SessionProcess {
             deadlines,
             relay,
             control: context.control_of(&claim.id),
-            policy: policy.clone(),
+            asked: AskedCalls::new(policy, folders.workspace.clone()),
             sent: BTreeSet::new(),
             unanswered: BTreeSet::new(),
             running_calls: RunningCalls::default(),
-            asked_calls: BTreeMap::new(),
-            workspace: folders.workspace.clone(),
             result: None,
             cancelled_at: None,
         })
@@ -240,27 +230,13 @@ impl SessionProcess {
             if let Some(fields) = frame.as_object_mut() {
                 // Returned in the `origin` of the result.
                 fields.insert("origin".to_owned(), json!({ MESSAGE_ORIGIN: message.uuid }));
-                let is_plain = self.policy.takes_as_it_is(&message.content);
+                let is_plain = self.asked.policy.takes_as_it_is(&message.content);
                 fields.insert("client_composed".to_owned(), json!(is_plain));
             }
             self.send(&frame).await;
         }
         for answer in answers {
-            let Ok(mut response) = serde_json::from_str::<Value>(&answer.answer) else { continue };
-            let asked = self.asked_calls.remove(&answer.request);
-            let may_allow = asked.as_ref().is_none_or(|AskedCall { tool, input }| {
-                self.policy.may_allow(tool, input, &self.workspace)
-            });
-            let input = asked.map(|asked| asked.input);
-            if !may_allow && response.get("behavior").and_then(Value::as_str) == Some("allow") {
-                response = json!({ "behavior": "deny", "message": NOT_OPEN });
-            }
-            if response.get("behavior").and_then(Value::as_str) == Some("allow")
-                && let (None, Some(fields), Some(input)) =
-                    (response.get("updatedInput").cloned(), response.as_object_mut(), input)
-            {
-                fields.insert("updatedInput".to_owned(), input);
-            }
+            let Some(response) = self.asked.take_answer(&answer) else { continue };
             self.send(&json!({ "type": "control_response", "response": {
                 "subtype": "success", "request_id": answer.request, "response": response } }))
                 .await;
@@ -309,9 +285,7 @@ impl SessionProcess {
     async fn ask(&mut self, request: &str, body: &Value) {
         let subtype = body.get("subtype").and_then(Value::as_str);
         if subtype == Some("can_use_tool") {
-            let input = body.get("input").cloned().unwrap_or_default();
-            let tool = body.get("tool_name").and_then(Value::as_str).unwrap_or_default().to_owned();
-            self.asked_calls.insert(request.to_owned(), AskedCall { tool, input });
+            self.asked.add(request, body);
             let SessionClaim { store, id, epoch, .. } = &self.claim;
             if store.add_question(id, *epoch, request, &body.to_string()).await.is_ok() {
                 return;
@@ -482,9 +456,6 @@ async fn sleep_until(at: Option<Instant>) {
     }
 }
 
-/// What the model is told of a call that an approver may not allow.
-const NOT_OPEN: &str = "This call is not open to this tenant, whoever allows it: it reaches past the \
-    working directory or the sandbox.";
 /// Field in a message's `origin` that has the message's id.
 const MESSAGE_ORIGIN: &str = "fleet_message";
 /// Time limit for a guard to end everything.

@@ -417,8 +417,9 @@ fn a_worker_whose_clock_is_off_holds_its_sessions_and_no_others() {
     }
 }
 
-/// F7: many sessions on five workers, killed one after another; `WINDLASS_FLEET_SESSIONS` of them. Every session ends, no effect is
-/// there twice, none that was reported is missing, and the sums of money agree.
+/// F7: many sessions on five workers, killed one after another; `WINDLASS_FLEET_SESSIONS` says how
+/// many. Every session ends, no effect is there twice, none that was reported is missing, and the
+/// sums of money agree.
 #[test]
 fn nothing_is_lost_or_done_twice_while_workers_are_killed() {
     let sessions: u32 = std::env::var("WINDLASS_FLEET_SESSIONS")
@@ -453,10 +454,13 @@ fn nothing_is_lost_or_done_twice_while_workers_are_killed() {
     }
     let count = "select count(*) from windlass.sessions where state = 'done'";
     let failed = "select result from windlass.sessions where state = 'failed'";
-    until("all end", || {
-        assert_eq!(fleet.postgres.query(failed), "");
-        fleet.postgres.query(count) == sessions.to_string()
-    });
+    // In steps, each with patience of its own, because many take long.
+    for tenth in 1..=10 {
+        until("all end", || {
+            assert_eq!(fleet.postgres.query(failed), "");
+            fleet.postgres.query(count).parse::<u32>().unwrap() >= sessions * tenth / 10
+        });
+    }
     let effects = fleet.read_effects();
     let mut made: Vec<&str> = effects.lines().collect();
     made.sort_unstable();

@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::session_folder::SessionFolder;
+use super::session_folder::FileSessionFolder;
 use crate::postgres_journal_store::LOCAL_TENANT;
 use crate::store::{
     ClaimEnd, HeldClaim, InboxAnswer, InboxMessage, NewSession, PATCH_BLOB, SessionInbox,
@@ -17,7 +17,7 @@ use crate::store::{
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct FileSession {
     #[serde(skip, default = "no_folder")]
-    pub(super) folder: SessionFolder,
+    pub(super) folder: FileSessionFolder,
     #[serde(skip)]
     events: Vec<EventPlace>,
     pub(super) state: String,
@@ -87,12 +87,12 @@ struct EventLine<'a> {
     frame: &'a RawValue,
 }
 
-fn no_folder() -> SessionFolder {
-    SessionFolder::new(PathBuf::new())
+fn no_folder() -> FileSessionFolder {
+    FileSessionFolder::new(PathBuf::new())
 }
 
 impl FileSession {
-    pub(super) fn new(new: &NewSession, provider: &str, folder: SessionFolder) -> Self {
+    pub(super) fn new(new: &NewSession, provider: &str, folder: FileSessionFolder) -> Self {
         let (batch, batch_row) = new.batch.clone().unzip();
         let now = unix_millis();
         Self {
@@ -122,7 +122,7 @@ impl FileSession {
     }
 
     /// `None` if the folder has no session.
-    pub(super) fn load(folder: SessionFolder) -> Result<Option<Self>, String> {
+    pub(super) fn load(folder: FileSessionFolder) -> Result<Option<Self>, String> {
         let bytes = match folder.read_row() {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),

@@ -22,11 +22,11 @@ use windlass_journal::store::journal_lines::summarize_lines;
 use windlass_vocabulary::to_hex;
 
 use self::file_session::{FileSession, unix_millis};
-use self::session_folder::SessionFolder;
+use self::session_folder::FileSessionFolder;
 use super::{
-    AppendRequest, ClaimEnd, ClaimedRow, ForkedSession, HeldClaim, HeldSession, JournalFile,
-    MAIN_FILE, NewPack, NewSession, RenewedLease, SCHEMA_VERSION, SessionFilter, SessionInbox,
-    SessionRow, StoreError, TokenHolder, TokenRole, WorkerRow,
+    AppendRequest, ClaimEnd, ClaimedRow, HeldClaim, HeldSession, JournalFile, MAIN_FILE, NewFork,
+    NewPack, NewSession, RenewedLease, SCHEMA_VERSION, SessionFilter, SessionInbox, SessionRow,
+    StoreError, TokenHolder, TokenRole, WorkerRow,
 };
 use crate::postgres_journal_store::LOCAL_TENANT;
 use crate::session_spec::SessionSpec;
@@ -99,9 +99,10 @@ impl FileStore {
         let mut state = FileStoreState::default();
         for entry in std::fs::read_dir(&sessions).map_err(words)?.flatten() {
             let id = entry.file_name().to_string_lossy().into_owned();
-            let session = FileSession::load(SessionFolder::new(entry.path())).map_err(|error| {
-                StoreError::Invalid(format!("{}: {error}", entry.path().display()))
-            })?;
+            let session =
+                FileSession::load(FileSessionFolder::new(entry.path())).map_err(|error| {
+                    StoreError::Invalid(format!("{}: {error}", entry.path().display()))
+                })?;
             // Without `session.json` its submission was never acknowledged.
             let Some(mut session) = session else { continue };
             session.take_back();
@@ -521,7 +522,7 @@ impl FileStore {
         if state.sessions.contains_key(&new.id) {
             return Err(StoreError::SessionExists(new.id.clone()));
         }
-        let folder = SessionFolder::new(self.root.join("sessions").join(&new.id));
+        let folder = FileSessionFolder::new(self.root.join("sessions").join(&new.id));
         folder.create()?;
         let mut session = FileSession::new(new, spec.provider(), folder);
         session.add_message(&new.id, &new.content, &new.sender);
@@ -532,13 +533,13 @@ impl FileStore {
         Ok(())
     }
 
-    pub(super) fn fork_session(&self, fork: &ForkedSession) -> Result<(), StoreError> {
-        let ForkedSession { new, source, journal } = fork;
+    pub(super) fn fork_session(&self, fork: &NewFork) -> Result<(), StoreError> {
+        let NewFork { new, source, journal } = fork;
         let mut state = self.lock();
         if state.sessions.contains_key(&new.id) {
             return Err(StoreError::SessionExists(new.id.clone()));
         }
-        let folder = SessionFolder::new(self.root.join("sessions").join(&new.id));
+        let folder = FileSessionFolder::new(self.root.join("sessions").join(&new.id));
         folder.create()?;
         let source = state.find(source)?;
         for prefix in ["pack.", "spill."] {

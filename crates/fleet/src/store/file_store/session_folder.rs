@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use crate::store::{JournalFile, StoreError};
 
 #[derive(Debug)]
-pub(super) struct SessionFolder {
+pub(super) struct FileSessionFolder {
     root: PathBuf,
 }
 
-impl SessionFolder {
+impl FileSessionFolder {
     pub(super) fn new(root: PathBuf) -> Self {
         Self { root }
     }
