@@ -81,7 +81,7 @@ pub fn run(root: &Path, words: &[&str]) -> Result<(), String> {
         ),
         ReliabilityRun::of_mutants(
             "Changes to the journal's store that a test must notice",
-            "journal 20 7",
+            "journal 16 7",
         ),
     ];
     let before = fs::read_to_string(root.join(PAGE_FILE)).unwrap_or_default();
