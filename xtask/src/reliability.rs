@@ -81,7 +81,7 @@ pub fn run(root: &Path, words: &[&str]) -> Result<(), String> {
         ),
         ReliabilityRun::of_mutants(
             "Changes to the journal's store that a test must notice",
-            "journal 20 7",
+            "journal 16 7",
         ),
     ];
     let before = fs::read_to_string(root.join(PAGE_FILE)).unwrap_or_default();
@@ -110,9 +110,13 @@ impl ReliabilityRun {
         let words: Vec<&str> = self.words.iter().map(String::as_str).collect();
         let command = format!("{} {}", self.program, words.join(" "));
         println!("reliability: {command}");
-        let program = match self.program.contains('/') {
-            true => root.join(self.program).display().to_string(),
-            false => self.program.to_owned(),
+        // A path stands alone, so that the map is held against it.
+        let (program, heading) = match self.program.contains('/') {
+            true => (
+                root.join(self.program).display().to_string(),
+                format!("`{}` with `{}`", self.program, words.join(" ")),
+            ),
+            false => (self.program.to_owned(), format!("`{command}`")),
         };
         let output = run_to_end(root, &program, &words)?;
         let text = String::from_utf8_lossy(&output.stdout);
@@ -121,7 +125,7 @@ impl ReliabilityRun {
         }
         let lines: Vec<&str> = text.lines().collect();
         let shown = lines.get(..self.lines.min(lines.len())).unwrap_or_default();
-        Ok(format!("\n## {}\n\n`{command}`\n\n```text\n{}\n```\n", self.what, shown.join("\n")))
+        Ok(format!("\n## {}\n\n{heading}\n\n```text\n{}\n```\n", self.what, shown.join("\n")))
     }
 }
 

@@ -179,4 +179,4 @@ fn read_aside(mut pipe: impl Read + Send + 'static) -> std::thread::JoinHandle<S
 }
 
 /// Longer than any life takes, however busy the machine is.
-const PATIENCE: Duration = Duration::from_secs(180);
+const PATIENCE: Duration = Duration::from_secs(400);

@@ -2,6 +2,7 @@
 #![cfg(test)]
 #![allow(clippy::panic, clippy::indexing_slicing, reason = "a panic is how a test says no")]
 
+mod adoption;
 mod after_run;
 mod bound;
 mod circle;
