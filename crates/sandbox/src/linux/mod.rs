@@ -180,7 +180,12 @@ impl Sandbox {
         let cgroup = self.cgroups.lease(&plan.limits);
         let mut after = vec![OsString::from("--")];
         let mut role = self.entry_role(plan, &cgroup);
-        if role == Some("limit") && limiting == LimitSetter::ByShell {
+        let refuse: Vec<PathBuf> =
+            guarded_roots.iter().flat_map(|root| root.list_refused_names()).collect();
+        if role.is_none() && !refuse.is_empty() {
+            role = Some("limit");
+        }
+        if refuse.is_empty() && role == Some("limit") && limiting == LimitSetter::ByShell {
             role = None;
             if let Some(script) = command.last_mut() {
                 let mut limited = OsString::from(process_limits::render_ulimits(&plan.limits));
@@ -206,11 +211,15 @@ impl Sandbox {
                     SandboxNetwork::ViaProxy(socket) => Some(socket.clone()),
                     SandboxNetwork::Off | SandboxNetwork::Open => None,
                 };
-                let limits = Some(plan.limits);
-                after.extend(
-                    EntryArguments { socket, limits, command, ..EntryArguments::default() }
-                        .to_arguments(),
-                );
+                let entry = EntryArguments {
+                    write: layout.list_free_directories(plan),
+                    refuse,
+                    socket,
+                    limits: Some(plan.limits),
+                    command,
+                    ..EntryArguments::default()
+                };
+                after.extend(entry.to_arguments());
             }
         }
         let mut before = bubblewrap::build_arguments(plan, &layout, proc);
@@ -283,6 +292,7 @@ impl Sandbox {
         let entry = EntryArguments {
             write,
             hide: layout.hidden,
+            refuse: Vec::new(),
             remove: Some(scratch.clone()),
             parent_pid: i32::try_from(std::process::id()).ok(),
             environment: guarded.into_iter().map(|(name, value)| join_pair(name, &value)).collect(),

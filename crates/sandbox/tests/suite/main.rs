@@ -10,6 +10,7 @@ mod bounds;
 mod calls;
 mod choice;
 mod embedded;
+mod creation;
 mod files;
 mod git;
 mod host;

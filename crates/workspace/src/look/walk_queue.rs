@@ -13,6 +13,7 @@ use crate::error::WorkspaceError;
 use crate::options::WorkspaceLimits;
 use crate::root_folder::{FileStamp, RootFolder};
 use crate::store::ContentStore;
+use crate::raw_stat::device_of;
 
 /// A file changed this shortly before it was read may change again with an equal time stamp.
 const SETTLE_NANOS: i128 = 2_000_000_000;
@@ -73,7 +74,7 @@ impl<'a> Walker<'a> {
             bytes_read: AtomicU64::new(0),
             started: Instant::now(),
             wall_nanos: i128::try_from(wall.as_nanos()).unwrap_or(0),
-            store_place: store_stat.map(|stat| (stat.st_dev, stat.st_ino)),
+            store_place: store_stat.map(|stat| (device_of(&stat), stat.st_ino)),
             paths: AtomicU64::new(0),
             has_failed: AtomicBool::new(false),
             large_file: Mutex::new(()),
@@ -194,7 +195,7 @@ impl<'a> Walker<'a> {
     }
 
     pub(crate) fn is_store(&self, stat: &Stat) -> bool {
-        self.store_place == Some((stat.st_dev, stat.st_ino))
+        self.store_place == Some((device_of(stat), stat.st_ino))
     }
 
     pub(crate) fn large_file_turn(&self) -> MutexGuard<'_, ()> {

@@ -9,6 +9,7 @@
 //! must be reached.
 
 mod bound_child;
+mod creation_supervisor;
 mod entry_arguments;
 mod held_program;
 mod mount_holder;

@@ -297,6 +297,15 @@ impl GuardedRoot {
         self.held.iter().map(|path| self.root.join(path))
     }
 
+    /// Names that the command must not create: those that are missing, and those that are mounted,
+    /// which something outside may remove.
+    pub(crate) fn list_refused_names(&self) -> Vec<PathBuf> {
+        let missing =
+            self.originals.iter().filter(|(_, saved)| matches!(saved, SavedEntry::Absent));
+        let names = missing.map(|(path, _)| path).chain(self.mounted.iter().map(|one| &one.path));
+        names.chain(&self.held).map(|path| self.root.join(path)).collect()
+    }
+
     /// Compares the state, and reverts or reports changes. Must be called when no process of the
     /// command is running.
     pub(crate) fn settle(&self) -> GuardedRootChanges {
