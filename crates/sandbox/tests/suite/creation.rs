@@ -15,7 +15,8 @@ fn no_call_creates_a_protected_name() {
         fs::create_dir_all(fixture.project.join("tree/below")).unwrap();
         fixture.give(&fixture.project.clone());
         let perl = |call: &str| format!("perl -e '{call} and exit 0; exit 1'");
-        let exchange = format!("syscall({}, -100, \"t\", -100, \".npmrc\", 2) == 0", libc::SYS_renameat2);
+        let exchange =
+            format!("syscall({}, -100, \"t\", -100, \".npmrc\", 2) == 0", libc::SYS_renameat2);
         let unnamed = format!(
             "my $f = syscall({open}, -100, \".\", {flags}, 0600); \
              my $p = \"/proc/self/fd/$f\"; syscall({link}, -100, $p, -100, \".npmrc\", 0x400) == 0",
@@ -111,7 +112,8 @@ fn other_names_are_created_as_without_a_sandbox() {
         (exec 9>&-; echo closed >&9); touch 'a b' $'new\\nline' é; ls -1 | head -40; bash -c 'kill -TERM $$'; echo $?; exit 3";
     everyone(Backend::Bubblewrap, |fixture| {
         let free = {
-            let other = crate::sandbox_fixture::SandboxFixture::new(fixture.backend, fixture.person);
+            let other =
+                crate::sandbox_fixture::SandboxFixture::new(fixture.backend, fixture.person);
             other.free(script)
         };
         let held = fixture.run(script);

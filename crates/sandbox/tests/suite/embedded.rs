@@ -69,8 +69,9 @@ fn what_others_made_beside_a_running_command_stays() {
     let sandbox = sandbox(&fixture);
     let mut plan = SandboxPlan::new(&fixture.project, None);
     plan.is_background = true;
-    let (launch, mut child) = start(&sandbox, &plan, "echo evil > .npmrc");
+    let (launch, mut child) = start(&sandbox, &plan, "true");
     let path = |name: &str| fixture.project.join(name);
+    fs::write(path(".npmrc"), "evil").unwrap();
     // By a tool of ours, which names the file, and by a command that runs without the sandbox.
     sandbox.accept_protected_change(&path(".envrc"));
     fs::write(path(".envrc"), "mine").unwrap();
@@ -135,6 +136,7 @@ fn what_is_dropped_is_ended() {
         wait(&mut child, "a launcher that was killed");
         drop(launch);
         assert!(!fixture.project.join(".npmrc").exists(), "{backend:?}");
-        assert!(fixture.project.join(".npmrc.refused").exists(), "{backend:?}");
+        let is_made = backend == Backend::Landlock;
+        assert_eq!(fixture.project.join(".npmrc.refused").exists(), is_made, "{backend:?}");
     }
 }

@@ -9,8 +9,8 @@
 mod bounds;
 mod calls;
 mod choice;
-mod embedded;
 mod creation;
+mod embedded;
 mod files;
 mod git;
 mod host;

@@ -124,10 +124,7 @@ pub(super) fn set_environment(command: &mut Command, entry: &EntryArguments) {
         };
         use std::os::unix::ffi::OsStrExt as _;
         let (name, value) = text.split_at(at);
-        command.env(
-            OsStr::from_bytes(name),
-            OsStr::from_bytes(value.get(1..).unwrap_or_default()),
-        );
+        command.env(OsStr::from_bytes(name), OsStr::from_bytes(value.get(1..).unwrap_or_default()));
     }
 }
 

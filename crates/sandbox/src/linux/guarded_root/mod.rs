@@ -49,7 +49,10 @@ pub struct RevertedProtectedFile {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum GuardMethod {
+    /// What exists is mounted, and placeholders are mounted for some of what is missing.
     Mounts,
+    /// What exists is mounted, and a supervisor refuses to create what is missing.
+    MountsAndSupervisor,
     /// Not protected: it is only compared.
     Nothing,
 }

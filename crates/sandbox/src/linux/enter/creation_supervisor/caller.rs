@@ -41,7 +41,8 @@ impl Caller {
                 return Ok(text);
             }
             text.append(&mut chunk);
-            from = from.checked_add(u64::try_from(count).map_err(|_| Errno::FAULT)?)
+            from = from
+                .checked_add(u64::try_from(count).map_err(|_| Errno::FAULT)?)
                 .ok_or(Errno::FAULT)?;
         }
         Err(Errno::NAMETOOLONG)

@@ -14,13 +14,35 @@ pub(super) struct PassedPath {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CreatingCall {
-    Open { path: PassedPath, flags: u32, mode: u32 },
-    MakeDirectory { path: PassedPath, mode: u32 },
-    MakeNode { path: PassedPath, mode: u32, device: u64 },
-    MakeLink { old: PassedPath, new: PassedPath, flags: u32 },
+    Open {
+        path: PassedPath,
+        flags: u32,
+        mode: u32,
+    },
+    MakeDirectory {
+        path: PassedPath,
+        mode: u32,
+    },
+    MakeNode {
+        path: PassedPath,
+        mode: u32,
+        device: u64,
+    },
+    MakeLink {
+        old: PassedPath,
+        new: PassedPath,
+        flags: u32,
+    },
     /// The first value is the address of the text.
-    MakeSymlink { text: u64, path: PassedPath },
-    Rename { old: PassedPath, new: PassedPath, flags: u32 },
+    MakeSymlink {
+        text: u64,
+        path: PassedPath,
+    },
+    Rename {
+        old: PassedPath,
+        new: PassedPath,
+        flags: u32,
+    },
 }
 
 impl CreatingCall {
@@ -34,9 +56,7 @@ impl CreatingCall {
                 let path = at(first, second);
                 Self::Open { path, flags: low(third), mode: low(fourth) }
             }
-            libc::SYS_mkdirat => {
-                Self::MakeDirectory { path: at(first, second), mode: low(third) }
-            }
+            libc::SYS_mkdirat => Self::MakeDirectory { path: at(first, second), mode: low(third) },
             libc::SYS_mknodat => {
                 Self::MakeNode { path: at(first, second), mode: low(third), device: fourth }
             }

@@ -10,8 +10,8 @@ use landlock::{
 use seccompiler::BpfProgram;
 
 use crate::linux::seccomp::{
-    ALLOW, ERRNO, NUMBER, SECOND_ARGUMENT, THIRD_ARGUMENT, if_any_bit, if_equal,
-    load, and, return_with, to_u32,
+    ALLOW, ERRNO, NUMBER, SECOND_ARGUMENT, THIRD_ARGUMENT, and, if_any_bit, if_equal, load,
+    return_with, to_u32,
 };
 
 const NOTIFY: u32 = 0x7fc0_0000;

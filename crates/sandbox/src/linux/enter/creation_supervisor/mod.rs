@@ -33,8 +33,14 @@ use creation_place::{CreationPlace, LastLink};
 use notification::{CallAnswer, CallNotification, NotificationListener};
 use refused_names::RefusedNames;
 
-/// Starts a command that cannot create the names that `entry` refuses. If this kernel cannot do
-/// that, the command is started without.
+/// Can this kernel pass creating calls to a supervisor? Needs Linux 5.19 with Landlock, and no other
+/// supervisor around us.
+pub(in crate::linux) fn can_supervise() -> bool {
+    let tried = std::thread::Builder::new().spawn(|| matches!(restrict_thread(&[]), Ok(Some(_))));
+    tried.is_ok_and(|tried| tried.join().unwrap_or(false))
+}
+
+/// Starts a command that cannot create the names that `entry` refuses.
 pub(super) fn spawn(command: Command, entry: &EntryArguments) -> io::Result<Child> {
     let mut command = command;
     if entry.refuse.is_empty() {
@@ -45,11 +51,10 @@ pub(super) fn spawn(command: Command, entry: &EntryArguments) -> io::Result<Chil
     // The restrictions apply to a thread and to what it starts.
     let restricted = std::thread::Builder::new().name("restricted".to_owned());
     let restricted = restricted.spawn(move || {
-        let Ok(Some(listener)) = restrict_thread(&granted) else {
-            return SpawnOutcome::NotRestricted(command);
-        };
+        let listener = restrict_thread(&granted)?;
+        let listener = listener.ok_or_else(|| io::Error::other("Landlock is not enforced"))?;
         let _ = listeners.send(listener);
-        SpawnOutcome::Started(command.spawn())
+        command.spawn()
     })?;
     if let Ok(listener) = received.recv() {
         let refused = RefusedNames::open(&entry.refuse);
@@ -57,16 +62,7 @@ pub(super) fn spawn(command: Command, entry: &EntryArguments) -> io::Result<Chil
         let supervising = std::thread::Builder::new().name("supervisor".to_owned());
         supervising.spawn(move || supervisor.serve(&listener))?;
     }
-    match restricted.join() {
-        Ok(SpawnOutcome::Started(started)) => started,
-        Ok(SpawnOutcome::NotRestricted(mut command)) => command.spawn(),
-        Err(_) => Err(io::Error::other("the starting thread broke")),
-    }
-}
-
-enum SpawnOutcome {
-    Started(io::Result<Child>),
-    NotRestricted(Command),
+    restricted.join().unwrap_or_else(|_| Err(io::Error::other("the starting thread broke")))
 }
 
 fn restrict_thread(granted: &[PathBuf]) -> io::Result<Option<NotificationListener>> {
@@ -105,35 +101,29 @@ impl CreationSupervisor {
         let waiting = WaitingCall { caller: Caller::open(call.thread)?, call, listener };
         match creating {
             CreatingCall::Open { path, flags, mode } => self.open(&waiting, path, flags, mode),
-            CreatingCall::MakeDirectory { path, mode } => {
-                self.create(&waiting, path, |place| {
-                    let _mask = AppliedMask::apply(&waiting.caller)?;
-                    let mode = Mode::from_raw_mode(mode & 0o7777);
-                    rustix::fs::mkdirat(&place.parent, place.to_name(), mode)
-                })
-            }
-            CreatingCall::MakeNode { path, mode, device } => {
-                self.create(&waiting, path, |place| {
-                    let _mask = AppliedMask::apply(&waiting.caller)?;
-                    let kind = match FileType::from_raw_mode(mode) {
-                        FileType::Unknown => FileType::RegularFile,
-                        kind => kind,
-                    };
-                    let mode = Mode::from_raw_mode(mode & 0o7777);
-                    rustix::fs::mknodat(&place.parent, place.to_name(), kind, mode, device)
-                })
-            }
+            CreatingCall::MakeDirectory { path, mode } => self.create(&waiting, path, |place| {
+                let _mask = AppliedMask::apply(&waiting.caller)?;
+                let mode = Mode::from_raw_mode(mode & 0o7777);
+                rustix::fs::mkdirat(&place.parent, place.to_name(), mode)
+            }),
+            CreatingCall::MakeNode { path, mode, device } => self.create(&waiting, path, |place| {
+                let _mask = AppliedMask::apply(&waiting.caller)?;
+                let kind = match FileType::from_raw_mode(mode) {
+                    FileType::Unknown => FileType::RegularFile,
+                    kind => kind,
+                };
+                let mode = Mode::from_raw_mode(mode & 0o7777);
+                rustix::fs::mknodat(&place.parent, place.to_name(), kind, mode, device)
+            }),
             CreatingCall::MakeSymlink { text, path } => {
                 let text = waiting.caller.read_text(text)?;
                 self.create(&waiting, path, |place| {
                     rustix::fs::symlinkat(&*text, &place.parent, place.to_name())
                 })
             }
-            CreatingCall::MakeLink { old, new, flags } => {
-                self.create(&waiting, new, |place| {
-                    make_link(&waiting.caller, old, AtFlags::from_bits_retain(flags), place)
-                })
-            }
+            CreatingCall::MakeLink { old, new, flags } => self.create(&waiting, new, |place| {
+                make_link(&waiting.caller, old, AtFlags::from_bits_retain(flags), place)
+            }),
             CreatingCall::Rename { old, new, flags } => {
                 self.rename(&waiting, old, new, RenameFlags::from_bits_retain(flags))
             }

@@ -30,7 +30,10 @@ pub(super) enum CallAnswer {
     Done,
     Failed(Errno),
     /// The call returns this open file.
-    Opened { file: OwnedFd, close_on_exec: bool },
+    Opened {
+        file: OwnedFd,
+        close_on_exec: bool,
+    },
 }
 
 impl NotificationListener {
@@ -44,8 +47,8 @@ impl NotificationListener {
         let len = u16::try_from(list.len()).map_err(io::Error::other)?;
         let text = libc::sock_fprog { len, filter: list.as_mut_ptr() };
         // A signal must not interrupt a call that the supervisor has begun: it would be repeated.
-        let flags = libc::SECCOMP_FILTER_FLAG_NEW_LISTENER
-            | libc::SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
+        let flags =
+            libc::SECCOMP_FILTER_FLAG_NEW_LISTENER | libc::SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
         // SAFETY: the kernel copies the program, which lives until the call returns.
         let opened = unsafe {
             libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, flags, &raw const text)
@@ -68,7 +71,9 @@ impl NotificationListener {
             let mut wanted =
                 [rustix::event::PollFd::new(&self.descriptor, rustix::event::PollFlags::IN)];
             match rustix::event::poll(&mut wanted, None) {
-                Ok(_) if wanted[0].revents().contains(rustix::event::PollFlags::HUP) => return None,
+                Ok(_) if wanted[0].revents().contains(rustix::event::PollFlags::HUP) => {
+                    return None;
+                }
                 Ok(_) | Err(Errno::INTR) => {}
                 Err(_) => return None,
             }
@@ -131,8 +136,9 @@ impl NotificationListener {
     #[allow(unsafe_code, reason = "no library has these requests")]
     fn request<T>(&self, request: libc::Ioctl, argument: &mut T) -> rustix::io::Result<()> {
         // SAFETY: each request above is called with the structure that it reads or fills.
-        let result =
-            unsafe { libc::ioctl(self.descriptor.as_raw_fd(), request, std::ptr::from_mut(argument)) };
+        let result = unsafe {
+            libc::ioctl(self.descriptor.as_raw_fd(), request, std::ptr::from_mut(argument))
+        };
         if result < 0 {
             let error = io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO);
             return Err(Errno::from_raw_os_error(error));
