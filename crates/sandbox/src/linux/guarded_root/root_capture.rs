@@ -59,6 +59,7 @@ impl GuardedRoot {
             duration: Mutex::new(root.duration),
             _placeholders: placeholders,
             root: root.path.to_path_buf(),
+            method: root.method,
             directory,
             git,
             mounted,

@@ -147,7 +147,16 @@ impl CreationSupervisor {
             return Ok(CallAnswer::Native);
         };
         let is_left = place.wants_directory || flags.intersects(OFlags::DIRECTORY | OFlags::PATH);
-        if is_left || place.exists() || self.is_granted(&place)? {
+        if is_left || self.is_granted(&place)? {
+            return Ok(CallAnswer::Native);
+        }
+        if place.exists() {
+            // A file that something outside has put there is not mounted yet. Other ways to write
+            // to it are open until it is.
+            let is_read = !flags.intersects(OFlags::WRONLY | OFlags::RDWR | OFlags::TRUNC);
+            if !is_read {
+                self.check_name(&place)?;
+            }
             return Ok(CallAnswer::Native);
         }
         self.check_name(&place)?;

@@ -79,7 +79,7 @@ impl NotificationListener {
             }
             let mut told = NOTHING;
             match self.request(libc::SECCOMP_IOCTL_NOTIF_RECV, &mut told) {
-                Ok(()) => {
+                Ok(_) => {
                     return Some(CallNotification {
                         id: told.id,
                         thread: told.pid,
@@ -106,8 +106,11 @@ impl NotificationListener {
             CallAnswer::Done => {}
             CallAnswer::Failed(error) => reply.error = -error.raw_os_error(),
             CallAnswer::Opened { file, close_on_exec } => {
-                match self.pass_file(call, &file, close_on_exec) {
-                    Ok(()) => return,
+                let passed = self.pass_file(call, &file, close_on_exec);
+                // Before the caller goes on: it could not execute a file that is open for writing.
+                drop(file);
+                match passed {
+                    Ok(number) => reply.val = number.into(),
                     Err(error) => reply.error = -error.raw_os_error(),
                 }
             }
@@ -116,16 +119,16 @@ impl NotificationListener {
         let _ = self.request(libc::SECCOMP_IOCTL_NOTIF_SEND, &mut reply);
     }
 
-    /// Opens a file in the waiting process, and answers its call with the number.
+    /// Opens a file in the waiting process. Returns its number there.
     fn pass_file(
         &self,
         call: &CallNotification,
         file: &OwnedFd,
         close_on_exec: bool,
-    ) -> rustix::io::Result<()> {
+    ) -> rustix::io::Result<i32> {
         let mut passed = libc::seccomp_notif_addfd {
             id: call.id,
-            flags: u32::try_from(libc::SECCOMP_ADDFD_FLAG_SEND).map_err(|_| Errno::INVAL)?,
+            flags: 0,
             srcfd: file.as_raw_fd().unsigned_abs(),
             newfd: 0,
             newfd_flags: if close_on_exec { libc::O_CLOEXEC.unsigned_abs() } else { 0 },
@@ -134,7 +137,7 @@ impl NotificationListener {
     }
 
     #[allow(unsafe_code, reason = "no library has these requests")]
-    fn request<T>(&self, request: libc::Ioctl, argument: &mut T) -> rustix::io::Result<()> {
+    fn request<T>(&self, request: libc::Ioctl, argument: &mut T) -> rustix::io::Result<i32> {
         // SAFETY: each request above is called with the structure that it reads or fills.
         let result = unsafe {
             libc::ioctl(self.descriptor.as_raw_fd(), request, std::ptr::from_mut(argument))
@@ -143,7 +146,7 @@ impl NotificationListener {
             let error = io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO);
             return Err(Errno::from_raw_os_error(error));
         }
-        Ok(())
+        Ok(result)
     }
 }
 
