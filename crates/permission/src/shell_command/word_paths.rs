@@ -104,11 +104,14 @@ pub(crate) fn find_protected_glob_match(
             paths.iter().flat_map(ResolvedPath::both_paths).find_map(find_protected_name)
         }
         GlobMatches::Unknown | GlobMatches::NotListed => {
-            let mut names = word.text.split('/').filter(|name| name.contains(['*', '?', '[']));
-            names.find_map(find_protected_name_by_pattern)
+            // A pattern that begins with a wildcard is rarely meant for one of these names.
+            let is_near = |name: &&str| name.contains(WILDCARDS) && !name.starts_with(WILDCARDS);
+            word.text.split('/').filter(is_near).find_map(find_protected_name_by_pattern)
         }
     }
 }
+
+const WILDCARDS: [char; 3] = ['*', '?', '['];
 
 /// Does the shell split or expand the matches of this pattern again, because it is unquoted?
 fn is_expanded_by_shell(

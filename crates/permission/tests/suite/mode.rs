@@ -153,7 +153,7 @@ fn reasons_name_what_decided_and_what_would_help() {
             policy(PermissionMode::Default, &["+Bash(make:*)"]),
             "Bash",
             bash("touch a && ls && make all && npm run b && touch a"),
-            &["asks: `touch a` (it changes files); `npm run b` (not known", "read-only."],
+            &["asks: `touch a` (it changes files); `npm run b` (not known", "read-only)."],
         ),
         (
             policy(PermissionMode::Default, &[]),
