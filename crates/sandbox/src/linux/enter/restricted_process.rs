@@ -14,7 +14,6 @@ use rustix::thread::{CapabilitySet, CapabilitySets};
 
 use super::creation_supervisor;
 use super::entry_arguments::EntryArguments;
-use super::exit_code;
 use crate::linux::process_limits::set_limits;
 use crate::linux::seccomp::{self, ForeignProcesses, RefusedCalls, SocketPolicy};
 
@@ -58,9 +57,8 @@ pub(super) fn run_limited(entry: &EntryArguments) -> Result<i32, String> {
         return exec_command(entry);
     }
     let (program, command) = build_command(entry)?;
-    let mut child = creation_supervisor::spawn(command, entry)
-        .map_err(|error| format!("`{}` cannot be started: {error}", program.display()))?;
-    child.wait().map(exit_code).map_err(|error| error.to_string())
+    creation_supervisor::run(command, entry)
+        .map_err(|error| format!("`{}` cannot be started: {error}", program.display()))
 }
 
 /// The same, and blocks abstract sockets of other processes if the kernel supports that.

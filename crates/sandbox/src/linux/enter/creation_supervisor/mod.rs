@@ -25,8 +25,10 @@ use std::sync::mpsc;
 use landlock::RulesetStatus;
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
+use rustix::process::{Pid, WaitOptions};
 
 use super::entry_arguments::EntryArguments;
+use super::{EXIT_NOT_ENTERED, exit_code};
 use caller::Caller;
 use creating_call::{CreatingCall, PassedPath};
 use creation_place::{CreationPlace, LastLink};
@@ -40,12 +42,29 @@ pub(in crate::linux) fn can_supervise() -> bool {
     tried.is_ok_and(|tried| tried.join().unwrap_or(false))
 }
 
-/// Starts a command that cannot create the names that `entry` refuses.
-pub(super) fn spawn(command: Command, entry: &EntryArguments) -> io::Result<Child> {
-    let mut command = command;
+/// Runs a command that cannot create the names that `entry` refuses. Returns its exit code.
+pub(super) fn run(mut command: Command, entry: &EntryArguments) -> io::Result<i32> {
     if entry.refuse.is_empty() {
-        return command.spawn();
+        return command.spawn()?.wait().map(exit_code);
     }
+    // Some kernels let a process read only the memory of its descendants.
+    rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
+    let child = spawn_supervised(command, entry)?;
+    let child = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    loop {
+        match rustix::process::wait(WaitOptions::empty()) {
+            Ok(Some((ended, status))) if Some(ended) == child => {
+                let signal = status.terminating_signal().map(|signal| 128 + signal);
+                return Ok(status.exit_status().or(signal).unwrap_or(EXIT_NOT_ENTERED));
+            }
+            // An orphan, or a signal.
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+fn spawn_supervised(mut command: Command, entry: &EntryArguments) -> io::Result<Child> {
     let (listeners, received) = mpsc::sync_channel(1);
     let granted = entry.write.clone();
     // The restrictions apply to a thread and to what it starts.

@@ -4,6 +4,7 @@
 use std::io;
 use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd, RawFd};
 
+use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
 use seccompiler::BpfProgram;
 
@@ -68,12 +69,11 @@ impl NotificationListener {
     /// The next call. Blocks; `None` when no supervised process is left.
     pub(super) fn receive(&self) -> Option<CallNotification> {
         loop {
-            let mut wanted =
-                [rustix::event::PollFd::new(&self.descriptor, rustix::event::PollFlags::IN)];
-            match rustix::event::poll(&mut wanted, None) {
-                Ok(_) if wanted[0].revents().contains(rustix::event::PollFlags::HUP) => {
-                    return None;
-                }
+            let mut wanted = [PollFd::new(&self.descriptor, PollFlags::IN)];
+            let polled = rustix::event::poll(&mut wanted, None);
+            let [listener] = &wanted;
+            match polled {
+                Ok(_) if listener.revents().contains(PollFlags::HUP) => return None,
                 Ok(_) | Err(Errno::INTR) => {}
                 Err(_) => return None,
             }
