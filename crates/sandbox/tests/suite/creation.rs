@@ -104,7 +104,7 @@ fn other_names_are_created_as_without_a_sandbox() {
         mkdir dir; mkdir nowhere/x; echo x > nowhere/x; echo x > dir; ln file hard; mv file dir/a/b/c/d
         mv dir file; mv -T file dir; mkdir ''; set -C; echo x > file; set +C; cat file
         printf 'a\\nb\\n' | tee listed | sort -r; sed -i s/one/ONE/ file; cat file hard
-        cat <<< here; mktemp -p . -q zzXXXXXX | tr -c '\\n./' X; rm zz*; cd dir; rm -r ../dir; echo gone > x; cd ..
+        cat <<< here; cd dir; rm -r ../dir; echo gone > x; cd ..
         echo in > /tmp/t; mkdir /tmp/d; mv /tmp/t /tmp/d/u; cat /tmp/d/u; mv /tmp/d/u back; cat back; rm -r /tmp/d
         echo out > /dev/stdout | cat; echo null > /dev/null; exec 5> fifth; echo five >&5; cat fifth
         perl -e 'use Fcntl; sysopen(F, \"ro\", O_WRONLY|O_CREAT|O_EXCL, 0400) and syswrite(F, \"6\\n\"); print -s \"ro\", \"\\n\";

@@ -60,10 +60,18 @@ impl NotificationListener {
         }
         // SAFETY: it was opened just now, and nothing else knows its number.
         let listener = Self { descriptor: unsafe { OwnedFd::from_raw_fd(opened) } };
-        // Both sides run in turns; without the flag, the kernel may wake another processor. Older
-        // kernels do not have it.
-        let _ = listener.request(libc::SECCOMP_IOCTL_NOTIF_SET_FLAGS, &mut 1_u64);
+        listener.run_in_turns();
         Ok(listener)
+    }
+
+    /// Caller and supervisor run in turns, so the kernel need not wake another processor. Older
+    /// kernels cannot do that.
+    #[allow(unsafe_code, reason = "no library has this request")]
+    fn run_in_turns(&self) {
+        // SAFETY: the argument is a number.
+        unsafe {
+            libc::ioctl(self.descriptor.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_SET_FLAGS, 1_u64);
+        }
     }
 
     /// The next call. Blocks; `None` when no supervised process is left.
