@@ -90,7 +90,7 @@ impl HookType {
 pub enum OnFailure {
     /// As no opinion.
     Continue,
-    /// As a block.
+    /// The guarded call does not happen, as if the hook had refused it.
     Block,
 }
 

@@ -38,7 +38,7 @@ struct SeenSettingsFile {
     text: Option<String>,
 }
 
-/// A changed file.
+/// Sent after a settings file was written, created or removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettingsFileChanged {
     pub source: SettingsSource,

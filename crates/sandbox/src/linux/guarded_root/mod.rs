@@ -120,7 +120,7 @@ struct MountedPath {
 pub(crate) enum GuardDuration {
     /// Until its result is returned: no others are expected to write there meanwhile.
     Foreground,
-    /// In the background.
+    /// After its result was returned: others may write there at the same time.
     Background,
 }
 

@@ -117,7 +117,7 @@ impl CreationSupervisor {
         let Some(creating) = CreatingCall::decode(call) else {
             return Ok(CallAnswer::Native);
         };
-        let waiting = WaitingCall { caller: Caller::open(call.thread)?, call, listener };
+        let waiting = SupervisedCall { caller: Caller::open(call.thread)?, call, listener };
         match creating {
             CreatingCall::Open { path, flags, mode } => self.open(&waiting, path, flags, mode),
             CreatingCall::MakeDirectory { path, mode } => self.create(&waiting, path, |place| {
@@ -152,7 +152,7 @@ impl CreationSupervisor {
     /// Opens a file that is missing. One that exists is opened by the kernel.
     fn open(
         &self,
-        waiting: &WaitingCall<'_>,
+        waiting: &SupervisedCall<'_>,
         path: PassedPath,
         flags: u32,
         mode: u32,
@@ -196,7 +196,7 @@ impl CreationSupervisor {
 
     fn create(
         &self,
-        waiting: &WaitingCall<'_>,
+        waiting: &SupervisedCall<'_>,
         path: PassedPath,
         create: impl FnOnce(&CreationPlace) -> Result<(), Errno>,
     ) -> Result<CallAnswer, Errno> {
@@ -216,7 +216,7 @@ impl CreationSupervisor {
 
     fn rename(
         &self,
-        waiting: &WaitingCall<'_>,
+        waiting: &SupervisedCall<'_>,
         old: PassedPath,
         new: PassedPath,
         flags: RenameFlags,
@@ -253,13 +253,13 @@ impl CreationSupervisor {
 }
 
 /// A call whose thread must still wait when the supervisor acts: its number could be used again.
-struct WaitingCall<'a> {
+struct SupervisedCall<'a> {
     caller: Caller,
     call: &'a CallNotification,
     listener: &'a NotificationListener,
 }
 
-impl WaitingCall<'_> {
+impl SupervisedCall<'_> {
     fn check(&self) -> Result<(), Errno> {
         match self.listener.is_waiting(self.call) {
             true => Ok(()),
