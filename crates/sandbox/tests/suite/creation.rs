@@ -92,6 +92,24 @@ fn a_path_that_is_exchanged_creates_no_protected_name() {
     });
 }
 
+/// The supervisor is the parent of the command, with the same user.
+#[test]
+fn the_supervisor_is_not_reached_from_inside() {
+    everyone(Backend::Bubblewrap, |fixture| {
+        let ended = fixture.run(
+            "cat /proc/$PPID/comm; head -c 1 /proc/$PPID/maps && echo HOLE
+             exec 3<> /proc/$PPID/mem && echo HOLE; readlink /proc/$PPID/fd/0 && echo HOLE
+             echo x > /proc/$PPID/cwd/planted && echo HOLE
+             (setsid mkdir late &); until [ -d late ]; do read -t 0.01 x <> <(:); done",
+        );
+        let name = fixture.name();
+        assert!(ended.stdout.starts_with("windlass-sandbo"), "{name}: {ended:?}");
+        assert!(!ended.stdout.contains("HOLE"), "{name}: {ended:?}");
+        assert!(!fixture.project.join("planted").exists(), "{name}: {ended:?}");
+        assert!(fixture.project.join("late").exists(), "{name}: {ended:?}");
+    });
+}
+
 #[test]
 fn other_names_are_created_as_without_a_sandbox() {
     let script = "
