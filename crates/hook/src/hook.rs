@@ -89,6 +89,7 @@ impl HookType {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnFailure {
     Continue,
+    /// The guarded call does not happen, as if the hook had refused it.
     Block,
 }
 

@@ -1,7 +1,5 @@
 //! Random bytes from the system: names that cannot be guessed, and the seed of the retry jitter.
 
-use rustix::rand::{GetRandomFlags, getrandom};
-
 pub fn generate_seed() -> u64 {
     u64::from_le_bytes(generate_bytes())
 }
@@ -19,7 +17,7 @@ pub fn generate_uuid() -> String {
 /// here protects a secret.
 fn generate_bytes<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
-    if getrandom(&mut bytes, GetRandomFlags::empty()) == Ok(N) {
+    if fill(&mut bytes) {
         return bytes;
     }
     let now = std::time::SystemTime::now();
@@ -29,6 +27,18 @@ fn generate_bytes<const N: usize>() -> [u8; N] {
         *byte = noise;
     }
     bytes
+}
+
+#[cfg(target_os = "linux")]
+fn fill(bytes: &mut [u8]) -> bool {
+    let wanted = bytes.len();
+    rustix::rand::getrandom(bytes, rustix::rand::GetRandomFlags::empty()) == Ok(wanted)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn fill(bytes: &mut [u8]) -> bool {
+    use std::io::Read as _;
+    std::fs::File::open("/dev/urandom").is_ok_and(|mut file| file.read_exact(bytes).is_ok())
 }
 
 #[cfg(test)]

@@ -165,7 +165,7 @@ pub(crate) fn describe_unheld_part(part: &str) -> String {
 }
 
 pub(crate) fn describe_uncovered_part(part: &str, why: &str) -> String {
-    format!("`{}`: {why}", truncate_text(part))
+    format!("`{}` ({why})", truncate_text(part))
 }
 
 /// Joins the parts without duplicates, up to a limit.

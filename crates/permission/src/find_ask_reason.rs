@@ -15,7 +15,8 @@ use crate::rule::Rule;
 use crate::rule_match::RestrictionKind;
 use crate::sandbox_escape::{SandboxEscape, classify_sandbox_escape};
 use crate::shell_command::{
-    ParsedCommandLine, SimpleCommand, check_read_only, find_critical_removal,
+    ParsedCommandLine, ShellWord, SimpleCommand, check_read_only, find_critical_removal,
+    find_protected_backup, find_protected_glob_match,
 };
 use crate::workspace_roots::WorkspaceRoots;
 
@@ -68,7 +69,7 @@ pub(crate) fn find_ask_reason(
             return Some(AskReason::without_rule(explain::describe_private_address(&target.url)));
         }
     }
-    find_protected_target(subject)
+    find_protected_target(subject, roots)
         .map(|name| AskReason::without_rule(explain::describe_protected_path(name)))
 }
 
@@ -123,14 +124,21 @@ pub(crate) fn answers_itself(subject: &CallSubject) -> bool {
     subject.tool == "AskUserQuestion" && subject.fields.get("answers").is_some_and(is_something)
 }
 
-fn find_protected_target(subject: &CallSubject) -> Option<&'static str> {
+fn find_protected_target(
+    subject: &CallSubject,
+    roots: &WorkspaceRoots<'_>,
+) -> Option<&'static str> {
     match &subject.kind {
         CallSubjectKind::File { path: resolved, access: PathAccess::Write } => {
             resolved.both_paths().find_map(find_protected_name)
         }
         CallSubjectKind::Command(command) => {
-            let by_words = command.script.parts.iter().find_map(find_protected_argument);
-            by_words.or_else(|| find_protected_written_file(command))
+            let parts = &command.script.parts;
+            let by_words = parts.iter().find_map(find_protected_argument);
+            by_words
+                .or_else(|| find_protected_written_file(command))
+                .or_else(|| parts.iter().find_map(|part| find_protected_match(part, roots)))
+                .or_else(|| parts.iter().find_map(find_protected_backup))
         }
         CallSubjectKind::File { access: PathAccess::Read, .. }
         | CallSubjectKind::Address(_)
@@ -142,14 +150,24 @@ fn find_protected_target(subject: &CallSubject) -> Option<&'static str> {
 
 /// A read-only command may name any path; others may not name a protected one.
 pub(crate) fn find_protected_argument(part: &SimpleCommand) -> Option<&'static str> {
+    list_changeable_words(part).find_map(|word| find_protected_name_in_word(&word.text))
+}
+
+/// A pattern that a protected file matches.
+fn find_protected_match(part: &SimpleCommand, roots: &WorkspaceRoots<'_>) -> Option<&'static str> {
+    list_changeable_words(part)
+        .find_map(|word| find_protected_glob_match(word, &part.working_directories, roots))
+}
+
+/// Words that may name a file that the part changes.
+fn list_changeable_words(part: &SimpleCommand) -> impl Iterator<Item = &ShellWord> {
     let named = match check_read_only(part) {
         Some(_) => &[],
         None if is_git_staging(part) => &[],
         None => part.words.get(1..).unwrap_or_default(),
     };
     let written = part.redirects.iter().filter(|r| r.access == PathAccess::Write);
-    let targets = written.map(|redirect| &redirect.target);
-    targets.chain(named).find_map(|word| find_protected_name_in_word(&word.text))
+    written.map(|redirect| &redirect.target).chain(named)
 }
 
 /// Does git only stage the files that it names?

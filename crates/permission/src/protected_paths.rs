@@ -5,6 +5,8 @@
 
 use std::path::{Component, Path};
 
+use crate::glob::{overlaps, widen_pattern};
+
 pub(crate) fn find_protected_name(path: &Path) -> Option<&'static str> {
     let names: Vec<String> = path
         .components()
@@ -34,6 +36,21 @@ pub(crate) fn find_protected_name(path: &Path) -> Option<&'static str> {
 pub(crate) fn find_protected_name_in_word(word: &str) -> Option<&'static str> {
     let value = word.split_once('=').map_or(word, |(_, value)| value);
     find_protected_name(Path::new(value)).or_else(|| find_protected_name(Path::new(word)))
+}
+
+/// A protected name that a backup copy may get: the name of a file with this suffix.
+pub(crate) fn find_protected_name_by_suffix(suffix: &str) -> Option<&'static str> {
+    let suffix = suffix.to_lowercase();
+    let mut names = PROTECTED_FILES.iter().chain(PROTECTED_DIRECTORIES);
+    let is_end = |name: &&&str| name.len() > suffix.len() && name.ends_with(&suffix);
+    names.find(is_end).copied().filter(|_| !suffix.is_empty())
+}
+
+/// A protected name that a shell pattern for one name may stand for.
+pub(crate) fn find_protected_name_by_pattern(pattern: &str) -> Option<&'static str> {
+    let pattern = pattern.to_lowercase();
+    let mut names = PROTECTED_FILES.iter().chain(PROTECTED_DIRECTORIES);
+    names.find(|name| overlaps(name, &widen_pattern(&pattern))).copied()
 }
 
 /// Directories below `.config` whose files start programs, with their names for messages.

@@ -38,6 +38,7 @@ struct SeenSettingsFile {
     text: Option<String>,
 }
 
+/// Sent after a settings file was written, created or removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettingsFileChanged {
     pub source: SettingsSource,

@@ -68,7 +68,7 @@ fn read_skill(listed: &Path, is_hidden: impl Fn(&Path) -> bool) -> Option<SkillD
     if is_hidden(&path) {
         return None;
     }
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let flags = file::PATH_ONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let directory = rustix::fs::open(&folder, flags, Mode::empty()).ok()?;
     let file = file::open_beneath(&directory, Path::new("SKILL.md"), &path).ok()?;
     let bytes = file::read_bounded(&file, SKILL_BYTES_MAX as u64).ok()?;

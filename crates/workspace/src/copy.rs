@@ -19,6 +19,7 @@ use crate::root_folder::{
     RootFolder, clone_blocks, open_child_file, open_child_folder, stat_child,
 };
 use crate::store::ContentStore;
+use crate::raw_stat::{device_of, to_mode};
 
 /// Below this size, writing is faster than cloning.
 const CLONE_BYTES_MIN: u64 = 64 << 10;
@@ -186,7 +187,7 @@ impl SnapshotCopier<'_> {
                 let inner = open_child_folder(target, name).map_err(failed)?;
                 let source = source.and_then(|source| open_child_folder(source, name).ok());
                 self.copy_folder(path, *record, &inner, source.as_ref())?;
-                let closed = fchmod(&inner, Mode::from_raw_mode(*mode));
+                let closed = fchmod(&inner, to_mode(*mode));
                 closed.map_err(|error| failed(error.into()))
             }
             EntryImage::Uncovered { reason: UncoveredReason::GitObjects, .. } => {
@@ -228,7 +229,7 @@ impl SnapshotCopier<'_> {
                 handle.set_len(0).and_then(|()| handle.write_all(&bytes)).map_err(failed)?;
             }
         }
-        fchmod(&handle, Mode::from_raw_mode(file.mode)).map_err(|error| failed(error.into()))?;
+        fchmod(&handle, to_mode(file.mode)).map_err(|error| failed(error.into()))?;
         self.report.files += 1;
         self.report.bytes += file.size;
         Ok(())
@@ -285,7 +286,7 @@ impl SnapshotCopier<'_> {
             }
             let Some(stat) = stat_child(source, name)? else { continue };
             match FileType::from_raw_mode(stat.st_mode) {
-                FileType::Directory if stat.st_dev == self.request.root.device => {
+                FileType::Directory if device_of(&stat) == self.request.root.device => {
                     let inner = open_child_folder(source, name)?;
                     self.link_objects(&inner, &target, name, depth + 1)?;
                 }

@@ -20,6 +20,7 @@ mod options;
 mod overlay;
 mod pack;
 mod path_image;
+mod raw_stat;
 mod relative_path;
 mod restore;
 mod root_folder;

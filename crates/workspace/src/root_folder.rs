@@ -13,6 +13,7 @@ use crate::error::WorkspaceError;
 use crate::folder_record::MODE_MASK;
 use crate::path_image::{PathImage, UncoveredReason, UncoveredStamp};
 use crate::relative_path::RelativePath;
+use crate::raw_stat::{device_of, mode_of};
 
 /// Prefix of temporary files that a restore writes next to its targets. Looks skip them.
 pub(crate) const TEMPORARY_PREFIX: &[u8] = b".windlass-restore-";
@@ -51,7 +52,7 @@ impl RootFolder {
             })?;
         let stat = fstat(&handle).map_err(|error| WorkspaceError::disk("open", &path, error))?;
         let is_overlay = is_overlay(&handle);
-        Ok(Self { device: stat.st_dev, inode: stat.st_ino, path, handle, is_overlay })
+        Ok(Self { device: device_of(&stat), inode: stat.st_ino, path, handle, is_overlay })
     }
 
     /// Opens a folder part by part, so that a symlink planted on the way is refused.
@@ -59,7 +60,7 @@ impl RootFolder {
         let mut folder = self.handle.try_clone()?;
         for part in path.parts() {
             folder = open_child_folder(&folder, part)?;
-            if fstat(&folder)?.st_dev != self.device {
+            if device_of(&fstat(&folder)?) != self.device {
                 return Err(Errno::XDEV.into());
             }
         }
@@ -161,7 +162,7 @@ pub(crate) fn read_image(parent: impl AsFd, name: &[u8], limit: u64) -> io::Resu
             PathImage::File {
                 content: ContentDigest::of(&bytes),
                 size: bytes.len() as u64,
-                mode: fstat(&file)?.st_mode & MODE_MASK,
+                mode: mode_of(&fstat(&file)?) & MODE_MASK,
                 is_ignored: false,
             }
         }
@@ -195,7 +196,7 @@ impl From<&Stat> for FileStamp {
             changed_nanos: stat.st_ctime_nsec as u32,
             size: stat.st_size.cast_unsigned(),
             inode: stat.st_ino,
-            mode: stat.st_mode,
+            mode: mode_of(stat),
         }
     }
 }

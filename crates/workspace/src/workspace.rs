@@ -26,6 +26,7 @@ use crate::restore::{
 };
 use crate::root_folder::RootFolder;
 use crate::store::{ContentStore, RestoreLock, StoreUsage};
+use crate::raw_stat::device_of;
 
 const CACHE_NAME: &str = "look-cache";
 
@@ -379,7 +380,7 @@ impl Workspace {
     fn follow_root(&mut self) -> Result<(), WorkspaceError> {
         let found = rustix::fs::stat(&self.root.path)
             .map_err(|error| WorkspaceError::disk("read", &self.root.path, error))?;
-        if (found.st_dev, found.st_ino) != (self.root.device, self.root.inode) {
+        if (device_of(&found), found.st_ino) != (self.root.device, self.root.inode) {
             self.root = RootFolder::open(&self.root.path.clone())?;
             self.cache = None;
             self.has_poor_times = has_poor_times(&self.root);

@@ -345,7 +345,7 @@ fn an_edit_that_the_mode_lets_through_stays_inside() {
         let script = format!(
             "#!/bin/bash
             /bin/mkdir \"$@\" && echo made
-            for place in \"$HOME/planted\" .git/hooks/pre-commit {state}/planted; do
+            for place in \"$HOME/planted\" .git/hooks/pre-commit .npmrc {state}/planted; do
                 echo x > \"$place\"
             done
             (exec 3<>/dev/tcp/127.0.0.1/{port}) && echo HOLE network
@@ -361,6 +361,7 @@ fn an_edit_that_the_mode_lets_through_stays_inside() {
         assert!(!session.dirs.home().join("planted").exists(), "{who:?}: {told}");
         assert!(!state.join("planted").exists(), "{who:?}: {told}");
         assert!(!session.dirs.file(".git/hooks/pre-commit").exists(), "{who:?}: {told}");
+        assert!(!session.dirs.file(".npmrc").exists(), "{who:?}: {told}");
         assert!(!told.contains(SECRET), "{who:?}: {told}");
     });
 }

@@ -8,7 +8,7 @@
 
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Write};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, PidfdFlags, pidfd_open, set_child_subreaper};
+use rustix::process::Pid;
 use tokio::signal::unix::{SignalKind, signal};
 use windlass_host::command_error::CommandError;
 use windlass_host::exit::Exit;
@@ -44,9 +44,7 @@ pub fn run(options: &GuardOptions) -> Result<Exit, CommandError> {
     let Some((program, arguments)) = command.split_first() else {
         return Err(CommandError::usage("guard: no command was given"));
     };
-    // A pid sets the attribute; `None` would clear it.
-    let own = rustix::process::getpid();
-    set_child_subreaper(Some(own)).map_err(|error| failed("orphans", error.into()))?;
+    adopt_orphans().map_err(|error| failed("orphans", error))?;
     let mut stream = UnixStream::connect(socket).map_err(|error| failed("the worker", error))?;
     stream.write_all(GUARD_GREETING.as_bytes()).map_err(|error| failed("the worker", error))?;
     let mut worker = WorkerConnection { reader: BufReader::new(stream), deadline: Duration::ZERO };
@@ -86,7 +84,7 @@ fn wait_for_end(child: &mut Child, worker: &mut WorkerConnection) -> Result<Exit
     let lost =
         |why: &str| Err(CommandError::failure(format!("guard: {why}; the session was ended")));
     let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-    let ended = pid.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
+    let ended = pid.and_then(|pid| open_process(pid).ok());
     let Some(ended) = ended else { return lost("the process cannot be watched") };
     loop {
         if let Ok(Some(status)) = child.try_wait() {
@@ -115,6 +113,29 @@ fn wait_for_end(child: &mut Child, worker: &mut WorkerConnection) -> Result<Exit
             return lost("the worker is gone");
         }
     }
+}
+
+#[cfg(target_os = "linux")]
+fn adopt_orphans() -> std::io::Result<()> {
+    // A pid sets the attribute; `None` would clear it.
+    let own = rustix::process::getpid();
+    Ok(rustix::process::set_child_subreaper(Some(own))?)
+}
+
+#[cfg(target_os = "linux")]
+fn open_process(pid: Pid) -> std::io::Result<OwnedFd> {
+    Ok(rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty())?)
+}
+
+/// Only Linux lets a process adopt the orphans below it.
+#[cfg(not(target_os = "linux"))]
+fn adopt_orphans() -> std::io::Result<()> {
+    Err(std::io::ErrorKind::Unsupported.into())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn open_process(_: Pid) -> std::io::Result<OwnedFd> {
+    Err(std::io::ErrorKind::Unsupported.into())
 }
 
 struct WorkerConnection {

@@ -6,6 +6,7 @@
 //! `loose_scanner` guesses, for deny rules only. Nothing is run or expanded here.
 
 mod archive_listing;
+mod backup_suffix;
 mod bash_grammar;
 mod certain_command;
 mod char_cursor;
@@ -37,6 +38,7 @@ mod word_paths;
 mod wrapper;
 mod xargs_command;
 
+pub(crate) use backup_suffix::find_protected_backup;
 pub use certain_command::{
     CertainCommand, is_read_only_line, list_certain_commands, may_walk_directories,
 };
@@ -60,5 +62,5 @@ pub(crate) use rule_reach::{RuleGap, reaches_beyond_rule};
 pub(crate) use shell_word::ShellWord;
 pub(crate) use strip_wrappers::strip_wrappers;
 pub(crate) use syntax_walker::{ScriptContext, parse_script};
-pub(crate) use word_paths::{find_path_candidates, may_leave_workspace};
+pub(crate) use word_paths::{find_path_candidates, find_protected_glob_match, may_leave_workspace};
 pub(crate) use wrapper::{base_name, is_runner};

@@ -15,7 +15,7 @@ use super::program_table::{
 use super::sed_awk::{is_plain_awk, is_plain_sed, parse_awk_arguments, parse_sed_arguments};
 use super::shell_builtin;
 use super::shell_word::ShellWord;
-use super::system_command::{analyze_ip, analyze_ps, analyze_xxd, shows_version};
+use super::system_command::{analyze_ps, analyze_xxd, shows_version};
 
 /// What a reading command accesses.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,7 +79,6 @@ pub(crate) fn analyze_read_only_words(words: &[ShellWord]) -> Option<ReadOnlyWor
     let plain = |is_plain: bool| is_plain.then(ReadOnlyWords::without_files);
     match program {
         "ps" => analyze_ps(arguments),
-        "ip" => analyze_ip(arguments),
         "xxd" => analyze_xxd(arguments),
         "env" => plain(arguments.is_empty()).map(ReadOnlyWords::in_cell),
         "cd" => analyze_cd(arguments),

@@ -33,7 +33,9 @@ pub(crate) fn parse_sed_arguments(arguments: &[ShellWord]) -> Option<(Vec<&str>,
                 is_script_next = word.text.ends_with('e') && !word.text.starts_with("--");
                 has_option |= is_script_next;
             }
-            Some(text) if text == "-i" || text.starts_with("-i.") || text == "--in-place" => {}
+            Some("-i" | "--in-place") => {}
+            // A star stands for the file's name, and a slash leads to another directory.
+            Some(text) if text.starts_with("-i.") && !text.contains(['*', '/']) => {}
             Some(text) if text.starts_with("--expression=") => {
                 scripts.push(text.strip_prefix("--expression=")?);
                 has_option = true;

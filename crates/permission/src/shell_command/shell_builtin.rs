@@ -49,7 +49,7 @@ pub(super) fn takes_known_name(name: &str) -> bool {
         || find_read_only_program(name).is_some()
         || is_runner(name)
         || changes(name)
-        || ["git", "find", "sed", "awk", "gawk", "mawk", "jq", "xxd", "ps", "ip"].contains(&name)
+        || ["git", "find", "sed", "awk", "gawk", "mawk", "jq", "xxd", "ps"].contains(&name)
 }
 
 /// Is this a builtin, which starts no program?

@@ -54,26 +54,6 @@ const PS_LISTS: &[&str] = &[
 const PS_WITH_VALUE: &[&str] =
     &["-o", "-eo", "-p", "-C", "-u", "-U", "-t", "-g", "-fp", "--sort", "--pid", "--ppid", "-axo"];
 
-/// Shows objects with `ip`.
-pub(super) fn analyze_ip(arguments: &[ShellWord]) -> Option<ReadOnlyWords<'_>> {
-    let texts: Vec<&str> = arguments.iter().map(ShellWord::as_certain).collect::<Option<_>>()?;
-    let is_flag = |text: &&&str| {
-        let known = ["-4", "-6", "-br", "-brief", "-c", "-j", "-json", "-p", "-s", "-o", "-d"];
-        known.contains(*text)
-    };
-    let flags = texts.iter().take_while(is_flag).count();
-    let is_shown = match texts.get(flags..).unwrap_or_default() {
-        [object] | [object, "show" | "list" | "ls"] => is_ip_object(object),
-        [object, "show" | "list" | "ls", "dev", _] | [object, "show", "up"] => is_ip_object(object),
-        _ => false,
-    };
-    is_shown.then(|| ReadOnlyWords::without_files().in_cell())
-}
-
-fn is_ip_object(text: &str) -> bool {
-    matches!(text, "a" | "addr" | "address" | "l" | "link" | "r" | "route" | "n" | "neigh" | "rule")
-}
-
 /// `xxd` abbreviates its options, and writes its second file.
 pub(super) fn analyze_xxd(arguments: &[ShellWord]) -> Option<ReadOnlyWords<'_>> {
     let mut files = Vec::new();

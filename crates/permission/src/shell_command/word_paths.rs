@@ -4,6 +4,7 @@
 use crate::file_system_view::{
     MATCHING_NAMES_MAX, MatchingNames, PathEntry, ResolvedPath, resolve_links,
 };
+use crate::protected_paths::{find_protected_name, find_protected_name_by_pattern};
 use crate::workspace_roots::{WorkspaceRoots, is_harmless_device};
 
 use super::{PossibleDirectories, ShellWord};
@@ -87,6 +88,30 @@ pub(crate) fn may_leave_workspace(
         }),
     })
 }
+
+/// A protected name among the files that match a shell pattern. If they cannot be listed, a name
+/// that could match.
+pub(crate) fn find_protected_glob_match(
+    word: &ShellWord,
+    directories: &PossibleDirectories,
+    roots: &WorkspaceRoots<'_>,
+) -> Option<&'static str> {
+    if !is_glob(word) {
+        return None;
+    }
+    match expand_glob(&word.text, directories, roots) {
+        GlobMatches::Paths(paths) => {
+            paths.iter().flat_map(ResolvedPath::both_paths).find_map(find_protected_name)
+        }
+        GlobMatches::Unknown | GlobMatches::NotListed => {
+            // A pattern that begins with a wildcard is rarely meant for one of these names.
+            let is_near = |name: &&str| name.contains(WILDCARDS) && !name.starts_with(WILDCARDS);
+            word.text.split('/').filter(is_near).find_map(find_protected_name_by_pattern)
+        }
+    }
+}
+
+const WILDCARDS: [char; 3] = ['*', '?', '['];
 
 /// Does the shell split or expand the matches of this pattern again, because it is unquoted?
 fn is_expanded_by_shell(

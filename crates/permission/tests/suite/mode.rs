@@ -147,19 +147,19 @@ fn reasons_name_what_decided_and_what_would_help() {
             policy(PermissionMode::Default, &[]),
             "Bash",
             bash("make all && ls"),
-            &["`make all`: not known to be read-only", "[\"Bash(make all:*)\"]"],
+            &["`make all` (not known to be read-only)", "[\"Bash(make all:*)\"]"],
         ),
         (
             policy(PermissionMode::Default, &["+Bash(make:*)"]),
             "Bash",
             bash("touch a && ls && make all && npm run b && touch a"),
-            &["asks: `touch a`: it changes files; `npm run b`: not known", "read-only."],
+            &["asks: `touch a` (it changes files); `npm run b` (not known", "read-only)."],
         ),
         (
             policy(PermissionMode::Default, &[]),
             "Bash",
             bash("npm run 1; npm run 2; npm run 3; npm run 4; npm run 5; npm run 6; npm run 7"),
-            &["`npm run 5`: not known to be read-only; and 2 more."],
+            &["`npm run 5` (not known to be read-only); and 2 more."],
         ),
         (
             policy(PermissionMode::Default, &[]),

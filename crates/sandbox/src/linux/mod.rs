@@ -42,6 +42,8 @@ use seccomp::{ForeignProcesses, RefusedCalls, SocketPolicy};
 pub struct Sandbox {
     options: SandboxProbeOptions,
     mechanism: SandboxMechanism,
+    /// Are missing protected names held by a supervisor inside?
+    is_supervised: bool,
     guarded_roots: GuardedRoots,
     cgroups: Arc<CgroupPool>,
     /// The seccomp filter in the form bubblewrap reads.
@@ -64,7 +66,13 @@ impl Sandbox {
     pub fn probe(options: &SandboxProbeOptions) -> Result<Self, SandboxUnavailable> {
         let (mechanism, why) = probe::probe(options)?;
         let cgroups = Arc::new(CgroupPool::default());
-        let report = probe::render_report(&mechanism, &why, &cgroups);
+        // The supervisor finds the command's processes by their numbers in `/proc`.
+        let is_supervised = match &mechanism {
+            SandboxMechanism::Bubblewrap { proc: ProcMount::Fresh, .. } => enter::can_supervise(),
+            SandboxMechanism::Bubblewrap { proc: ProcMount::Host, .. }
+            | SandboxMechanism::Landlock { .. } => false,
+        };
+        let report = probe::render_report(&mechanism, is_supervised, &why, &cgroups);
         let refusals = RefusedCalls {
             sockets: SocketPolicy::Contained,
             metadata: false,
@@ -74,6 +82,7 @@ impl Sandbox {
         Ok(Self {
             options: options.clone(),
             mechanism,
+            is_supervised,
             guarded_roots: GuardedRoots::default(),
             cgroups,
             seccomp_program: program,
@@ -174,13 +183,24 @@ impl Sandbox {
         limiting: LimitSetter,
     ) -> Result<SandboxLaunch, SandboxPlanRefusal> {
         let layout = MountLayout::from_plan(plan)?;
-        let guarded_roots = self.guard_roots(plan, GuardMethod::Mounts)?;
+        let method = match self.is_supervised {
+            true => GuardMethod::MountsAndSupervisor,
+            false => GuardMethod::Mounts,
+        };
+        let guarded_roots = self.guard_roots(plan, method)?;
         let mut layout = layout.with_mounts(plan, &guarded_roots)?;
         let environment = SplitEnvironment::from_plan(plan);
         let cgroup = self.cgroups.lease(&plan.limits);
         let mut after = vec![OsString::from("--")];
         let mut role = self.entry_role(plan, &cgroup);
-        if role == Some("limit") && limiting == LimitSetter::ByShell {
+        let refuse: Vec<PathBuf> = match self.is_supervised {
+            true => guarded_roots.iter().flat_map(|root| root.list_refused_names()).collect(),
+            false => Vec::new(),
+        };
+        if role.is_none() && !refuse.is_empty() {
+            role = Some("limit");
+        }
+        if refuse.is_empty() && role == Some("limit") && limiting == LimitSetter::ByShell {
             role = None;
             if let Some(script) = command.last_mut() {
                 let mut limited = OsString::from(process_limits::render_ulimits(&plan.limits));
@@ -206,11 +226,15 @@ impl Sandbox {
                     SandboxNetwork::ViaProxy(socket) => Some(socket.clone()),
                     SandboxNetwork::Off | SandboxNetwork::Open => None,
                 };
-                let limits = Some(plan.limits);
-                after.extend(
-                    EntryArguments { socket, limits, command, ..EntryArguments::default() }
-                        .to_arguments(),
-                );
+                let entry = EntryArguments {
+                    write: layout.list_free_directories(plan),
+                    refuse,
+                    socket,
+                    limits: Some(plan.limits),
+                    command,
+                    ..EntryArguments::default()
+                };
+                after.extend(entry.to_arguments());
             }
         }
         let mut before = bubblewrap::build_arguments(plan, &layout, proc);
@@ -283,6 +307,7 @@ impl Sandbox {
         let entry = EntryArguments {
             write,
             hide: layout.hidden,
+            refuse: Vec::new(),
             remove: Some(scratch.clone()),
             parent_pid: i32::try_from(std::process::id()).ok(),
             environment: guarded.into_iter().map(|(name, value)| join_pair(name, &value)).collect(),

@@ -146,6 +146,16 @@ impl MountLayout {
         Ok(())
     }
 
+    /// Writable directories in which nothing is protected, and that contain no other ones.
+    pub(crate) fn list_free_directories(&self, plan: &SandboxPlan) -> Vec<PathBuf> {
+        let roots: Vec<PathBuf> =
+            plan.roots.iter().filter_map(|root| std::fs::canonicalize(root).ok()).collect();
+        let scratch = plan.scratch.iter().filter_map(|path| std::fs::canonicalize(path).ok());
+        let private = ["/dev", "/tmp", "/var/tmp"].map(PathBuf::from);
+        let is_free = |path: &PathBuf| !roots.iter().any(|root| root.starts_with(path));
+        private.into_iter().chain(scratch).filter(is_free).collect()
+    }
+
     /// Makes a file of ours visible.
     pub(crate) fn make_visible(&mut self, path: PathBuf) {
         if self.access(&path) == MountAccess::Empty {

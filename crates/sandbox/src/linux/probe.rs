@@ -149,6 +149,7 @@ fn run_trial(mut command: Command) -> Result<String, String> {
 /// Describes the mechanism, why it was chosen, and its limits.
 pub(super) fn render_report(
     means: &SandboxMechanism,
+    is_supervised: bool,
     why: &str,
     groups: &Arc<CgroupPool>,
 ) -> String {
@@ -167,9 +168,14 @@ pub(super) fn render_report(
                  that other programs make while a command runs."
                     .into(),
             );
-            lines.push(
-                "Protected files that do not exist yet are moved aside after the command.".into(),
-            );
+            if !is_supervised {
+                lines.push(
+                    "Most protected files that do not exist yet can be created, and are moved \
+                     aside at once. To prevent that needs Linux 5.19 with Landlock, and a fresh \
+                     `/proc`."
+                        .into(),
+                );
+            }
         }
         SandboxMechanism::Landlock { is_full } => {
             lines.push("Sandbox: Landlock with seccomp.".to_owned());

@@ -247,11 +247,11 @@ fn instruction(code: u16, jt: u8, jf: u8, k: u32) -> sock_filter {
     sock_filter { code, jt, jf, k }
 }
 
-fn load(from: u32) -> sock_filter {
+pub(super) fn load(from: u32) -> sock_filter {
     instruction(0x20, 0, 0, from)
 }
 
-fn if_equal(value: u32, then: u8, otherwise: u8) -> sock_filter {
+pub(super) fn if_equal(value: u32, then: u8, otherwise: u8) -> sock_filter {
     instruction(0x15, then, otherwise, value)
 }
 
@@ -259,11 +259,11 @@ fn if_at_least(value: u32, then: u8, otherwise: u8) -> sock_filter {
     instruction(0x35, then, otherwise, value)
 }
 
-fn if_any_bit(bits: u32, then: u8, otherwise: u8) -> sock_filter {
+pub(super) fn if_any_bit(bits: u32, then: u8, otherwise: u8) -> sock_filter {
     instruction(0x45, then, otherwise, bits)
 }
 
-fn and(bits: u32) -> sock_filter {
+pub(super) fn and(bits: u32) -> sock_filter {
     instruction(0x54, 0, 0, bits)
 }
 
@@ -271,7 +271,7 @@ fn jump(over: u32) -> sock_filter {
     instruction(0x05, 0, 0, over)
 }
 
-fn return_with(with: u32) -> sock_filter {
+pub(super) fn return_with(with: u32) -> sock_filter {
     instruction(0x06, 0, 0, with)
 }
 
@@ -279,7 +279,7 @@ fn return_with(with: u32) -> sock_filter {
 const PRIORITY_OF_USER: u32 = 2;
 
 /// Calls and requests fit in 32 bits; a larger one would never match.
-fn to_u32(call: i64) -> u32 {
+pub(super) fn to_u32(call: i64) -> u32 {
     u32::try_from(call).unwrap_or(u32::MAX)
 }
 
@@ -292,16 +292,16 @@ const ARCHITECTURE: u32 = 0xc000_00b7;
 const OTHER_TABLE: u32 = 0x4000_0000;
 
 // Offsets in the data the kernel passes to the filter.
-const NUMBER: u32 = 0;
+pub(super) const NUMBER: u32 = 0;
 const TABLE: u32 = 4;
-const FIRST_ARGUMENT: u32 = 16;
-const SECOND_ARGUMENT: u32 = 24;
-const THIRD_ARGUMENT: u32 = 32;
+pub(super) const FIRST_ARGUMENT: u32 = 16;
+pub(super) const SECOND_ARGUMENT: u32 = 24;
+pub(super) const THIRD_ARGUMENT: u32 = 32;
 
 // Results of the filter.
-const ALLOW: u32 = 0x7fff_0000;
+pub(super) const ALLOW: u32 = 0x7fff_0000;
 const KILL: u32 = 0x8000_0000;
-const ERRNO: u32 = 0x0005_0000;
+pub(super) const ERRNO: u32 = 0x0005_0000;
 
 /// Netlink lists interfaces; changing them needs a capability.
 const FAMILIES: &[i32] = &[libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];

@@ -62,32 +62,29 @@ fn what_one_command_plants_is_not_taken_for_the_way_things_were_by_the_next() {
     }
 }
 
-/// A command in the background is not blamed for what was made with permission meanwhile.
+/// A command in the background is not blamed for what others made meanwhile.
 #[test]
 fn what_others_made_beside_a_running_command_stays() {
     let fixture = SandboxFixture::new(Backend::Bubblewrap, RunAs::Oneself);
     let sandbox = sandbox(&fixture);
     let mut plan = SandboxPlan::new(&fixture.project, None);
     plan.is_background = true;
-    let (launch, mut child) = start(&sandbox, &plan, "echo evil > .npmrc");
+    let (launch, mut child) = start(&sandbox, &plan, "true");
     let path = |name: &str| fixture.project.join(name);
     // By a tool of ours, which names the file, and by a command that runs without the sandbox.
     sandbox.accept_protected_change(&path(".envrc"));
     fs::write(path(".envrc"), "mine").unwrap();
-    fs::rename(path(".npmrc"), path("aside")).unwrap();
     fs::write(path(".gitmodules"), "mine").unwrap();
     sandbox.accept_protected_changes();
-    fs::rename(path("aside"), path(".npmrc")).unwrap();
+    fs::write(path(".npmrc"), "theirs").unwrap();
     child.stdin.take().unwrap().write_all(b"\n").unwrap();
     assert!(wait(&mut child, "a command that was told to go on").success());
     let settled = launch.clean_up();
     assert_eq!(fs::read_to_string(path(".envrc")).unwrap(), "mine");
     assert_eq!(fs::read_to_string(path(".gitmodules")).unwrap(), "mine");
-    assert!(!path(".npmrc").exists() && path(".npmrc.refused").exists(), "{settled:?}");
-    let mut told = settled.left_alone.clone();
-    told.sort();
-    assert_eq!(told, [path(".envrc"), path(".gitmodules")], "{settled:?}");
-    assert_eq!(settled.reverted.len(), 1, "{settled:?}");
+    // The command cannot create these names, so nobody is to blame for the third one either.
+    assert_eq!(fs::read_to_string(path(".npmrc")).unwrap(), "theirs");
+    assert!(settled.reverted.is_empty() && settled.left_alone.is_empty(), "{settled:?}");
 }
 
 #[test]
@@ -135,6 +132,7 @@ fn what_is_dropped_is_ended() {
         wait(&mut child, "a launcher that was killed");
         drop(launch);
         assert!(!fixture.project.join(".npmrc").exists(), "{backend:?}");
-        assert!(fixture.project.join(".npmrc.refused").exists(), "{backend:?}");
+        let is_made = backend == Backend::Landlock;
+        assert_eq!(fixture.project.join(".npmrc.refused").exists(), is_made, "{backend:?}");
     }
 }

@@ -9,6 +9,7 @@
 mod bounds;
 mod calls;
 mod choice;
+mod creation;
 mod embedded;
 mod files;
 mod git;

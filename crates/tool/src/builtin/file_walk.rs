@@ -178,7 +178,7 @@ impl ModifiedTimeReader<'_> {
     fn open_directory(&self, folder: &Path) -> Option<OwnedFd> {
         let below = folder.strip_prefix(&self.walk.start_path).ok()?;
         let below = if below.as_os_str().is_empty() { Path::new(".") } else { below };
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let flags = file::PATH_ONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         rustix::fs::openat(self.walk.root_fd(), below, flags, Mode::empty()).ok()
     }
 }

@@ -9,12 +9,11 @@ use std::io::{Seek, SeekFrom, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-use rustix::fs::MemfdFlags;
-
 use super::file_content::read_bounded;
 use super::file_context::FileContext;
 use super::line_ends::{convert_line_ends, has_only_crlf};
 use super::open::{OpenedFile, open_regular_file};
+use super::system_calls::create_memory_file;
 
 /// The editor that a session runs in.
 pub trait EditorFiles: core::fmt::Debug + Send + Sync {
@@ -78,7 +77,7 @@ fn find_unsaved_text(
 }
 
 fn hold_in_memory(content: &[u8]) -> std::io::Result<File> {
-    let mut file = File::from(rustix::fs::memfd_create("editor-text", MemfdFlags::CLOEXEC)?);
+    let mut file = create_memory_file("editor-text")?;
     file.write_all(content)?;
     file.seek(SeekFrom::Start(0))?;
     Ok(file)

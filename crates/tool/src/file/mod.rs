@@ -15,6 +15,7 @@ mod known_files;
 mod line_ends;
 mod open;
 mod replace;
+mod system_calls;
 mod text_encoding;
 
 pub use backup::{FileBackupStore, PendingFileChange};
@@ -32,4 +33,5 @@ pub(crate) use open::{
     OpenedFile, open_beneath, open_regular_file, open_search_root, resolve_path,
 };
 pub(crate) use replace::{render_hard_link_note, replace_file, write_file};
+pub(crate) use system_calls::PATH_ONLY;
 pub(crate) use text_encoding::{DETECTION_BYTES_MAX, TextEncoding};

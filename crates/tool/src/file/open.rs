@@ -6,11 +6,12 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
+use rustix::fs::{CWD, Mode, OFlags};
 use rustix::io::Errno;
 use windlass_permission::path_pattern::normalize_path;
 
 use super::file_context::FileContext;
+use super::system_calls::{PATH_ONLY, open_only_beneath, open_without_symlinks};
 
 /// The kernel asks to retry if another process renames directories at the same time.
 const OPEN_ATTEMPTS_MAX: u8 = 8;
@@ -68,7 +69,7 @@ pub(crate) fn open_search_root(
     if is_virtual_path(path) {
         return Err(format!("`{}` holds no files on disk, so it is not searched.", path.display()));
     }
-    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    let flags = PATH_ONLY | OFlags::CLOEXEC;
     let place = open_without_links(files, path, flags)
         .map(File::from)
         .map_err(|errno| explain_errno(path, errno))?;
@@ -87,9 +88,8 @@ pub(crate) fn open_beneath(
     below: &Path,
     shown: &Path,
 ) -> Result<File, String> {
-    let resolving = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS | ResolveFlags::BENEATH;
     let flags = READ_FLAGS;
-    let opened = match rustix::fs::openat2(directory, below, flags, Mode::empty(), resolving) {
+    let opened = match open_only_beneath(directory, below, flags) {
         Err(Errno::NOSYS | Errno::PERM) => {
             rustix::fs::openat(directory, below, flags | OFlags::NOFOLLOW, Mode::empty())
         }
@@ -163,18 +163,17 @@ fn open_literal_path(files: &FileContext, path: &Path, flags: OFlags) -> Result<
     // The path to a working directory may contain symlinks, because the user chose it.
     let (start, rest) = match &root {
         Some(root) => {
-            let directory = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            let directory = PATH_ONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
             let opened = rustix::fs::open(root, directory, Mode::empty())?;
             (Some(opened), path.strip_prefix(root).unwrap_or(path))
         }
         None => (None, path),
     };
     let rest = if rest.as_os_str().is_empty() { Path::new(".") } else { rest };
-    let resolving = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     for _ in 0..OPEN_ATTEMPTS_MAX {
         let opened = match &start {
-            Some(start) => rustix::fs::openat2(start, rest, flags, Mode::empty(), resolving),
-            None => rustix::fs::openat2(CWD, rest, flags, Mode::empty(), resolving),
+            Some(start) => open_without_symlinks(start, rest, flags),
+            None => open_without_symlinks(CWD, rest, flags),
         };
         match opened {
             Ok(opened) => return Ok(opened),

@@ -20,6 +20,7 @@ use super::backup::{PendingFileChange, read_current_content};
 use super::editor_files::write_through_editor;
 use super::file_context::FileContext;
 use super::open::{explain_errno, open_without_links};
+use super::system_calls::{PATH_ONLY, device_of, to_mode};
 
 static TEMPORARY_COUNTER: AtomicU64 = AtomicU64::new(0);
 
@@ -37,7 +38,7 @@ pub(crate) fn replace_file(
     let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
         return Err(format!("`{}` is not a path to a file.", path.display()));
     };
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let flags = PATH_ONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let directory =
         open_without_links(files, parent, flags).map_err(|errno| explain_errno(parent, errno))?;
     let target = ReplaceTarget { directory, name };
@@ -117,7 +118,7 @@ pub(crate) fn write_file(
     {
         // Existing directories must not lead elsewhere through a symlink; new ones cannot.
         if let Some(nearest) = parent.ancestors().find(|place| place.exists()) {
-            let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            let flags = PATH_ONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
             open_without_links(files, nearest, flags)
                 .map_err(|errno| explain_errno(nearest, errno))?;
         }
@@ -176,7 +177,7 @@ impl ReplaceTarget<'_> {
     }
 
     fn read_metadata(&self) -> io::Result<Metadata> {
-        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let flags = PATH_ONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let opened = rustix::fs::openat(&self.directory, self.name, flags, Mode::empty())?;
         File::from(opened).metadata()
     }
@@ -212,7 +213,7 @@ impl ReplaceTarget<'_> {
                 let _ = rustix::fs::fchown(&file, Some(uid), Some(gid));
             }
             self.copy_attributes(&file);
-            rustix::fs::fchmod(&file, Mode::from_raw_mode(old.mode() & 0o7777))?;
+            rustix::fs::fchmod(&file, to_mode(old.mode()))?;
         }
         file.sync_all()?;
         Ok(file.metadata()?)
@@ -243,7 +244,7 @@ impl ReplaceTarget<'_> {
             (None, Err(Errno::NOENT)) => Ok(()),
             (Some(old), Ok(now)) => {
                 let same = now.st_ino == old.ino()
-                    && now.st_dev == old.dev()
+                    && device_of(&now) == old.dev()
                     && u64::try_from(now.st_size).is_ok_and(|size| size == old.len())
                     && i128::from(now.st_mtime) == i128::from(old.mtime())
                     && i128::from(now.st_mtime_nsec) == i128::from(old.mtime_nsec());

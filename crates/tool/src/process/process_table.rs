@@ -107,22 +107,30 @@ pub(super) fn add_descendants(all: &[ProcessEntry], mut found: HashSet<i32>) -> 
 }
 
 /// Sends a signal to exactly this process, even if its id was reused meanwhile.
+#[cfg(target_os = "linux")]
 pub(super) fn send_signal(entry: &ProcessEntry, signal: rustix::process::Signal) {
-    use rustix::process::{PidfdFlags, kill_process, pidfd_open, pidfd_send_signal};
-    let Some(id) = Pid::from_raw(entry.pid) else {
-        return;
-    };
-    let is_same = || read_process(entry.pid).is_some_and(|now| now.start_time == entry.start_time);
-    match pidfd_open(id, PidfdFlags::empty()) {
-        Ok(process) => {
-            if is_same() {
-                let _ = pidfd_send_signal(process, signal);
-            }
+    use rustix::process::{PidfdFlags, pidfd_open, pidfd_send_signal};
+    let opened = Pid::from_raw(entry.pid).map(|id| pidfd_open(id, PidfdFlags::empty()));
+    match opened {
+        Some(Ok(process)) if is_same(entry) => {
+            let _ = pidfd_send_signal(process, signal);
         }
-        Err(_) => {
-            if is_same() {
-                let _ = kill_process(id, signal);
-            }
-        }
+        Some(Err(_)) => send_signal_by_number(entry, signal),
+        Some(Ok(_)) | None => {}
     }
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(super) fn send_signal(entry: &ProcessEntry, signal: rustix::process::Signal) {
+    send_signal_by_number(entry, signal);
+}
+
+fn send_signal_by_number(entry: &ProcessEntry, signal: rustix::process::Signal) {
+    if let Some(id) = Pid::from_raw(entry.pid).filter(|_| is_same(entry)) {
+        let _ = rustix::process::kill_process(id, signal);
+    }
+}
+
+fn is_same(entry: &ProcessEntry) -> bool {
+    read_process(entry.pid).is_some_and(|now| now.start_time == entry.start_time)
 }

@@ -21,6 +21,7 @@ use crate::relative_path::RelativePath;
 use crate::root_folder::{
     FileStamp, TEMPORARY_PREFIX, open_child_folder, read_small_file, stat_child,
 };
+use crate::raw_stat::{device_of, file_type_of, mode_of};
 
 const DEPTH_MAX: usize = 1_000;
 const PLACEHOLDER_MODE: u32 = 0o1755;
@@ -192,7 +193,7 @@ impl FolderWalk<'_> {
             return Ok(None);
         }
         let may_differ = self.walker.root.is_overlay && kind != FileType::Directory;
-        if stat.st_dev != self.walker.root.device && !may_differ {
+        if device_of(&stat) != self.walker.root.device && !may_differ {
             return Ok(Some(uncovered_entry(UncoveredReason::OtherMount)));
         }
         let cached = self.find_cached(name);
@@ -445,14 +446,14 @@ impl FolderWalk<'_> {
 /// An empty folder that our sandbox creates in place of a missing protected one while a command
 /// runs in the background. It is marked by the sticky bit.
 fn is_placeholder(parent: &OwnedFd, name: &[u8], stat: &Stat) -> bool {
-    stat.st_mode & 0o7777 == PLACEHOLDER_MODE
+    mode_of(stat) & 0o7777 == PLACEHOLDER_MODE
         && open_child_folder(parent, name)
             .is_ok_and(|folder| list_folder(&folder).is_ok_and(|names| names.is_empty()))
 }
 
 /// Whether the cached entry is of a folder; the answer for a file of the same name does not apply.
 fn is_known_folder(entry: &CachedEntry) -> bool {
-    FileType::from_raw_mode(entry.stamp.mode) == FileType::Directory
+    file_type_of(entry.stamp.mode) == FileType::Directory
 }
 
 fn uncovered_entry(reason: UncoveredReason) -> WalkedEntry {

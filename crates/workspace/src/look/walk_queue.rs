@@ -15,6 +15,7 @@ use crate::error::WorkspaceError;
 use crate::options::WorkspaceLimits;
 use crate::root_folder::{FileStamp, RootFolder};
 use crate::store::ContentStore;
+use crate::raw_stat::device_of;
 
 /// A file changed this shortly before it was read may change again with an equal time stamp.
 const SETTLE_NANOS: i128 = 2_000_000_000;
@@ -81,7 +82,7 @@ impl<'a> Walker<'a> {
             wall_nanos: i128::try_from(wall.as_nanos()).unwrap_or(0),
             excluded: excluded
                 .filter_map(|path| rustix::fs::stat(path).ok())
-                .map(|stat| (stat.st_dev, stat.st_ino))
+                .map(|stat| (device_of(&stat), stat.st_ino))
                 .collect(),
             paths: AtomicU64::new(0),
             has_failed: AtomicBool::new(false),
@@ -203,7 +204,7 @@ impl<'a> Walker<'a> {
     }
 
     pub(crate) fn is_excluded(&self, stat: &Stat) -> bool {
-        self.excluded.contains(&(stat.st_dev, stat.st_ino))
+        self.excluded.contains(&(device_of(stat), stat.st_ino))
     }
 
     pub(crate) fn large_file_turn(&self) -> MutexGuard<'_, ()> {

@@ -22,6 +22,7 @@ use crate::root_folder::{
     FileStamp, RootFolder, TEMPORARY_PREFIX, clone_blocks, open_child_file, open_child_folder,
     stat_child,
 };
+use crate::raw_stat::device_of;
 
 /// Larger files are copied only by cloning: a sparse file would fill the disk.
 const COPIED_BYTES_MAX: u64 = 4 << 30;
@@ -132,7 +133,7 @@ impl CarryOver<'_> {
             self.hook.before("remove");
             return Ok(unlinkat(parent, name, AtFlags::empty())?);
         }
-        if stat.st_dev != self.root.device {
+        if device_of(&stat) != self.root.device {
             return Err(Errno::XDEV.into());
         }
         let folder = open_child_folder(parent, name)?;

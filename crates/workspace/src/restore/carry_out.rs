@@ -24,6 +24,7 @@ use crate::held_objects::give_back;
 use crate::path_image::PathImage;
 use crate::relative_path::RelativePath;
 use crate::store::{ContentStore, TRASH_NAME};
+use crate::raw_stat::mode_of;
 
 const OWNER_ALL: u32 = 0o700;
 
@@ -118,7 +119,7 @@ fn find_closed_folders(site: &RestoreSite<'_>, steps: &[LoggedStep]) -> Vec<(Rel
         }
         let stat = site.root.open_folder(&folder).and_then(|handle| Ok(rustix::fs::fstat(handle)?));
         if let Ok(stat) = stat {
-            modes.insert(folder, stat.st_mode & MODE_MASK);
+            modes.insert(folder, mode_of(&stat) & MODE_MASK);
         }
     }
     modes.retain(|_, mode| *mode & OWNER_ALL != OWNER_ALL);

@@ -16,6 +16,7 @@ use crate::path_image::PathImage;
 use crate::relative_path::RelativePath;
 use crate::root_folder::{RootFolder, TEMPORARY_PREFIX, read_image};
 use crate::store::ContentStore;
+use crate::raw_stat::to_mode;
 
 /// Where files are restored, and the store with their contents.
 #[derive(Clone, Copy)]
@@ -180,7 +181,7 @@ impl<'a> StepPlace<'a> {
                 let mut file = std::fs::File::from(file);
                 self.site.hook.before("write beside");
                 file.write_all(content)?;
-                Ok(fchmod(&file, Mode::from_raw_mode(*mode))?)
+                Ok(fchmod(&file, to_mode(*mode))?)
             }
             PathImage::Link { target } => {
                 Ok(symlinkat(target.as_slice(), &self.parent, &*self.temporary)?)
@@ -343,5 +344,5 @@ pub(super) fn set_folder_mode(
 ) -> io::Result<()> {
     let folder = site.root.open_folder(path)?;
     site.hook.before("set mode");
-    Ok(fchmod(folder.as_fd(), Mode::from_raw_mode(mode))?)
+    Ok(fchmod(folder.as_fd(), to_mode(mode))?)
 }

@@ -169,28 +169,5 @@ pub(super) const SYSTEM_PROGRAMS: &[ReadOnlyProgram] = &[
     ))),
     // `-D` writes a cache, `-k` and `-A` name files of the system.
     in_cell(may_act(takes_text("lsof", "i?nPp:tlu:c:as?UR", &[]))),
-    // `-C`, `-c`, `-n`, `-D` and `-E` change the log, `-H` starts a pager.
-    in_cell(may_act(ReadOnlyProgram {
-        operands: ReadOnlyOperands::None,
-        ..takes_text(
-            "dmesg",
-            "dekrtTuxSf:l:L?P",
-            &[&[
-                "show-delta",
-                "reltime",
-                "kernel",
-                "raw",
-                "notime",
-                "ctime",
-                "userspace",
-                "decode",
-                "facility:",
-                "level:",
-                "color?",
-                "nopager",
-                "time-format:",
-            ]],
-        )
-    })),
     in_cell(takes_text("printenv", "0", &[&["null"]])),
 ];

@@ -12,6 +12,8 @@ use crate::plan::SandboxLimits;
 pub(crate) struct EntryArguments {
     pub(crate) write: Vec<PathBuf>,
     pub(crate) hide: Vec<PathBuf>,
+    /// Names that must not be created.
+    pub(crate) refuse: Vec<PathBuf>,
     /// A directory of the command that must be removed after it.
     pub(crate) remove: Option<PathBuf>,
     /// The parent's id; when that process ends, so does everything.
@@ -33,6 +35,7 @@ impl EntryArguments {
         let mut say = |word: &str, value: OsString| list.extend([word.into(), value]);
         self.write.iter().for_each(|path| say("write", path.into()));
         self.hide.iter().for_each(|path| say("hide", path.into()));
+        self.refuse.iter().for_each(|path| say("refuse", path.into()));
         self.remove.iter().for_each(|path| say("remove", path.into()));
         self.parent_pid.iter().for_each(|pid| say("front", pid.to_string().into()));
         self.environment.iter().for_each(|pair| say("env", pair.clone()));
@@ -71,6 +74,7 @@ impl EntryArguments {
         match word {
             "write" => self.write.push(value.into()),
             "hide" => self.hide.push(value.into()),
+            "refuse" => self.refuse.push(value.into()),
             "remove" => self.remove = Some(value.into()),
             "env" => self.environment.push(value.clone()),
             "network" => self.network = value == "yes",
@@ -110,6 +114,7 @@ mod tests {
         let entry = EntryArguments {
             write: vec!["/a b".into(), "/--".into()],
             hide: vec!["/h".into()],
+            refuse: vec!["/a b/.npmrc".into()],
             remove: Some("/r".into()),
             parent_pid: Some(7),
             environment: vec!["LD_PRELOAD=x".into()],

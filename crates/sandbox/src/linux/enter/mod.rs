@@ -9,6 +9,7 @@
 //! must be reached.
 
 mod bound_child;
+mod creation_supervisor;
 mod entry_arguments;
 mod held_program;
 mod mount_holder;
@@ -21,6 +22,7 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::process::ExitStatus;
 
 pub(super) use bound_child::follow_parent;
+pub(super) use creation_supervisor::can_supervise;
 pub(crate) use entry_arguments::EntryArguments;
 
 /// The exit code if the sandbox could not be entered; the reason is on standard error.

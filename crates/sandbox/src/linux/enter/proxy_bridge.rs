@@ -11,8 +11,8 @@ use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use super::creation_supervisor;
 use super::entry_arguments::EntryArguments;
-use super::exit_code;
 use super::restricted_process::set_environment;
 use crate::linux::process_limits::set_limits;
 
@@ -47,10 +47,8 @@ pub(super) fn run_with_proxy_bridge(entry: &EntryArguments) -> Result<i32, Strin
     for name in ["NO_PROXY", "no_proxy"] {
         command.env(name, "localhost,127.0.0.1,::1");
     }
-    let mut child = command
-        .spawn()
-        .map_err(|error| format!("`{}` cannot be started: {error}", program.display()))?;
-    child.wait().map(exit_code).map_err(|error| error.to_string())
+    creation_supervisor::run(command, entry)
+        .map_err(|error| format!("`{}` cannot be started: {error}", program.display()))
 }
 
 fn serve(listener: &TcpListener, socket: &Arc<Path>) {

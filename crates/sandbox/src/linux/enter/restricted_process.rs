@@ -1,6 +1,7 @@
 //! Restricts this process with Landlock, seccomp and limits, and executes the command.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,6 +12,7 @@ use landlock::{
 };
 use rustix::thread::{CapabilitySet, CapabilitySets};
 
+use super::creation_supervisor;
 use super::entry_arguments::EntryArguments;
 use crate::linux::process_limits::set_limits;
 use crate::linux::seccomp::{self, ForeignProcesses, RefusedCalls, SocketPolicy};
@@ -51,7 +53,12 @@ pub(super) fn run_restricted(entry: &EntryArguments) -> Result<i32, String> {
 /// Sets limits and executes the command: what bubblewrap cannot do.
 pub(super) fn run_limited(entry: &EntryArguments) -> Result<i32, String> {
     set_limits(&entry.limits.unwrap_or_default(), 0)?;
-    exec_command(entry)
+    if entry.refuse.is_empty() {
+        return exec_command(entry);
+    }
+    let (program, command) = build_command(entry)?;
+    creation_supervisor::run(command, entry)
+        .map_err(|error| format!("`{}` cannot be started: {error}", program.display()))
 }
 
 /// The same, and blocks abstract sockets of other processes if the kernel supports that.
@@ -92,14 +99,19 @@ pub(super) fn check_landlock() -> Result<i32, String> {
 }
 
 fn exec_command(entry: &EntryArguments) -> Result<i32, String> {
+    let (program, mut command) = build_command(entry)?;
+    let error = command.exec();
+    Err(format!("`{}` cannot be started: {error}", program.display()))
+}
+
+fn build_command(entry: &EntryArguments) -> Result<(&OsStr, Command), String> {
     let Some((program, arguments)) = entry.command.split_first() else {
         return Err("no command".into());
     };
     let mut command = Command::new(program);
     command.args(arguments);
     set_environment(&mut command, entry);
-    let error = command.exec();
-    Err(format!("`{}` cannot be started: {error}", program.display()))
+    Ok((program, command))
 }
 
 pub(super) fn set_environment(command: &mut Command, entry: &EntryArguments) {
@@ -110,10 +122,7 @@ pub(super) fn set_environment(command: &mut Command, entry: &EntryArguments) {
         };
         use std::os::unix::ffi::OsStrExt as _;
         let (name, value) = text.split_at(at);
-        command.env(
-            std::ffi::OsStr::from_bytes(name),
-            std::ffi::OsStr::from_bytes(value.get(1..).unwrap_or_default()),
-        );
+        command.env(OsStr::from_bytes(name), OsStr::from_bytes(value.get(1..).unwrap_or_default()));
     }
 }
 

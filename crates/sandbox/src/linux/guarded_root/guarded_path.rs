@@ -72,7 +72,11 @@ pub(super) fn capture_path(
     let Some(kind) = SavedEntry::read_kind(&parent, name)? else {
         return Ok(SavedEntry::Absent);
     };
-    if method == GuardMethod::Mounts && (kind.is_dir() || kind.is_file()) {
+    let is_mounted = match method {
+        GuardMethod::Mounts | GuardMethod::MountsAndSupervisor => true,
+        GuardMethod::Nothing => false,
+    };
+    if is_mounted && (kind.is_dir() || kind.is_file()) {
         return Ok(SavedEntry::Mounted);
     }
     let (outer, inner) = protected_names::WRITABLE_IN_PROTECTED;

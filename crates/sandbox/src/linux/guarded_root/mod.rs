@@ -49,7 +49,10 @@ pub struct RevertedProtectedFile {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum GuardMethod {
+    /// What exists is mounted, and placeholders are mounted for some of what is missing.
     Mounts,
+    /// What exists is mounted, and a supervisor refuses to create what is missing.
+    MountsAndSupervisor,
     /// Not protected: it is only compared.
     Nothing,
 }
@@ -58,6 +61,7 @@ pub(crate) enum GuardMethod {
 #[derive(Debug)]
 pub(crate) struct GuardedRoot {
     root: PathBuf,
+    method: GuardMethod,
     directory: OwnedFd,
     git: RootRepository,
     mounted: Vec<MountedPath>,
@@ -116,6 +120,7 @@ struct MountedPath {
 pub(crate) enum GuardDuration {
     /// Until its result is returned: no others are expected to write there meanwhile.
     Foreground,
+    /// After its result was returned: others may write there at the same time.
     Background,
 }
 
@@ -211,8 +216,7 @@ impl GuardedRoot {
 
     /// Watches guarded paths, to detect new files at once.
     fn start_watch(self: &Arc<Self>) {
-        let missing =
-            self.originals.iter().filter(|(_, saved)| matches!(saved, SavedEntry::Absent));
+        let missing = self.originals.iter().filter(|(_, saved)| self.may_be_created(saved));
         let missing = missing.map(|(path, _)| path.clone());
         let paths: Vec<PathBuf> =
             missing.chain(self.mounted.iter().map(|mounted| mounted.path.clone())).collect();
@@ -296,6 +300,13 @@ impl GuardedRoot {
         self.held.iter().map(|path| self.root.join(path))
     }
 
+    /// Names that the command must not create: those that are missing, and those that exist, which
+    /// something outside may remove, or the command itself if it is a link.
+    pub(crate) fn list_refused_names(&self) -> Vec<PathBuf> {
+        let names = self.originals.keys().chain(self.mounted.iter().map(|one| &one.path));
+        names.chain(&self.held).map(|path| self.root.join(path)).collect()
+    }
+
     /// Compares the state, and reverts or reports changes. Must be called when no process of the
     /// command is running.
     pub(crate) fn settle(&self) -> GuardedRootChanges {
@@ -359,10 +370,22 @@ impl GuardedRoot {
         changes
     }
 
+    /// Was it missing, and could the command create it? With a supervisor it cannot, so another
+    /// process has created what is new.
+    fn may_be_created(&self, before: &SavedEntry) -> bool {
+        let is_absent = matches!(before, SavedEntry::Absent);
+        is_absent && self.method != GuardMethod::MountsAndSupervisor
+    }
+
+    /// Could the command have changed it?
+    fn may_be_changed(&self, before: &SavedEntry) -> bool {
+        !matches!(before, SavedEntry::Absent) || self.may_be_created(before)
+    }
+
     fn list_changes(&self) -> Vec<PathBuf> {
         let is_changed = |path: &Path, before: &SavedEntry| {
             let now = capture_path(&self.directory, path, GuardMethod::Nothing);
-            now.is_ok_and(|now| now != *before)
+            self.may_be_changed(before) && now.is_ok_and(|now| now != *before)
         };
         let changed = self.originals.iter().filter(|(path, before)| is_changed(path, before));
         let mut paths: Vec<PathBuf> = changed.map(|(path, _)| self.root.join(path)).collect();
@@ -381,7 +404,7 @@ impl GuardedRoot {
             let Ok(now) = capture_path(&self.directory, path, GuardMethod::Nothing) else {
                 continue;
             };
-            if now != *before {
+            if now != *before && self.may_be_changed(before) {
                 reverted.extend(self.revert_path(path, before));
             }
         }

@@ -59,6 +59,7 @@ impl GuardedRoot {
             duration: Mutex::new(root.duration),
             _placeholders: placeholders,
             root: root.path.to_path_buf(),
+            method: root.method,
             directory,
             git,
             mounted,
@@ -143,9 +144,12 @@ pub(super) fn hold_placeholders(
     guarded: &RootToGuard<'_>,
     root: &OwnedFd,
 ) -> rustix::io::Result<Vec<DirectoryPlaceholder>> {
-    if guarded.method != GuardMethod::Mounts {
-        return Ok(Vec::new());
-    }
+    let are_created = match guarded.method {
+        GuardMethod::Nothing => return Ok(Vec::new()),
+        GuardMethod::Mounts => true,
+        // Those left by a killed process are still found.
+        GuardMethod::MountsAndSupervisor => false,
+    };
     let mut held = Vec::new();
     // Many programs recognize the top of a repository by a directory with that name.
     let is_inside_repository =
@@ -157,12 +161,14 @@ pub(super) fn hold_placeholders(
     };
     let files = protected_names::HELD_FILES.iter().copied();
     for name in protected_names::list_protected_directories().chain(files) {
-        let is_wanted =
-            may_create(name) && !(is_inside_repository && protected_names::is_git_directory(name));
+        let is_wanted = are_created
+            && may_create(name)
+            && !(is_inside_repository && protected_names::is_git_directory(name));
         held.extend(DirectoryPlaceholder::hold(pool, root, OsStr::new(name), is_wanted)?);
     }
     let is_git = |one: &DirectoryPlaceholder| protected_names::is_git_directory(one.name());
-    if !held.iter().any(is_git)
+    if are_created
+        && !held.iter().any(is_git)
         && let Ok(git) = open_path(root, ".git")
     {
         for name in protected_names::DIRECTORIES_IN_GIT {
