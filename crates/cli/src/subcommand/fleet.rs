@@ -9,18 +9,16 @@ use std::process::Command;
 use windlass_host::command_error::CommandError;
 
 use crate::args::FleetSubcommand;
+use crate::words;
 
 /// Returns only when the program cannot be started.
 pub(crate) fn run(command: FleetSubcommand) -> CommandError {
     let (name, words) = command.into_words();
     let error = Command::new(find_program()).arg(name).args(words).exec();
     if error.kind() == std::io::ErrorKind::NotFound {
-        return CommandError::failure(format!(
-            "`windlass {name}` needs the program {PROGRAM}, which is not installed; put it beside \
-             `windlass` or on the PATH"
-        ));
+        return CommandError::failure(words::describe_missing_program(&name, &PROGRAM));
     }
-    CommandError::failure(format!("{PROGRAM} cannot be started: {error}"))
+    CommandError::failure(words::describe_unstarted_program(&PROGRAM, &error))
 }
 
 /// Beside this program, or wherever the PATH leads.

@@ -23,6 +23,9 @@ fn a_background_command_is_counted_until_it_ends() {
     let server = play(script);
     let mut talk = begin(&dirs, &server);
     talk.until("It runs.");
+    // The model is told more than people need to know.
+    let shown = talk.until("Runs in the background as b1 · /tasks lists it");
+    assert!(!shown.contains("Monitor"), "{shown}");
     talk.until("· 1 background task ·");
     talk.key("/tasks\r");
     let shown = talk.until("Background tasks");
