@@ -33,20 +33,21 @@ impl PromptHandler {
         let tasks = self.session.background_tasks();
         let running = tasks.into_iter().filter(is_running).count();
         let rows = [
-            ("Version", env!("CARGO_PKG_VERSION").to_owned()),
-            ("Session", self.expander.variables.session_id.clone()),
-            ("Folder", appearance::abbreviate_home(&self.cwd)),
-            ("Model", settings.model.name.as_str().to_owned()),
-            ("Effort", name_effort(settings.effort).to_owned()),
-            ("Mode", crate::words::label_mode(settings.policy.mode).to_owned()),
-            ("Settings", join_or_none(&files)),
-            ("MCP servers", servers.len().to_string()),
-            ("Background tasks", running.to_string()),
+            (words::STATUS_VERSION, env!("CARGO_PKG_VERSION").to_owned()),
+            (words::STATUS_SESSION, self.expander.variables.session_id.clone()),
+            (words::STATUS_FOLDER, appearance::abbreviate_home(&self.cwd)),
+            (words::STATUS_MODEL, settings.model.name.as_str().to_owned()),
+            (words::STATUS_EFFORT, name_effort(settings.effort).to_owned()),
+            (words::STATUS_MODE, crate::words::label_mode(settings.policy.mode).to_owned()),
+            (words::STATUS_SETTINGS, join_or_none(&files)),
+            (words::STATUS_SERVERS, servers.len().to_string()),
+            (words::STATUS_TASKS, running.to_string()),
             (
-                "Saved",
-                self.journal
-                    .as_deref()
-                    .map_or_else(|| "no".to_owned(), appearance::abbreviate_home),
+                words::STATUS_SAVED,
+                self.journal.as_deref().map_or_else(
+                    || words::STATUS_NOT_SAVED.to_owned(),
+                    appearance::abbreviate_home,
+                ),
             ),
         ];
         let width = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
