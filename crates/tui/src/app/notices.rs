@@ -352,8 +352,11 @@ mod tests {
         let mut app = App::new(TuiSessionFacts::default(), PermissionMode::Default, size);
         app.handle_notice(&Notice::RunStarted);
         app.handle_notice(&Notice::Warning("another session works here".to_owned()));
-        let words: Vec<String> =
-            app.take_scrollback(100).iter().map(StyledLine::plain_text).collect();
+        let words: Vec<String> = app
+            .take_scrollback(100)
+            .iter()
+            .map(|line| line.plain_text().trim_end().to_owned())
+            .collect();
         assert_eq!(words, ["! another session", "  works here"]);
         app.handle_notice(&Notice::ToolStarted(ToolCall {
             id: "c".into(),
