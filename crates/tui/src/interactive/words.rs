@@ -344,16 +344,11 @@ pub(super) fn describe_idle_rule(why: &str) -> String {
 
 pub(super) const NONE: &str = "none";
 
-pub(super) const STATUS_VERSION: &str = "Version";
-pub(super) const STATUS_SESSION: &str = "Session";
-pub(super) const STATUS_FOLDER: &str = "Folder";
-pub(super) const STATUS_MODEL: &str = "Model";
-pub(super) const STATUS_EFFORT: &str = "Effort";
-pub(super) const STATUS_MODE: &str = "Mode";
-pub(super) const STATUS_SETTINGS: &str = "Settings";
-pub(super) const STATUS_SERVERS: &str = "MCP servers";
-pub(super) const STATUS_TASKS: &str = "Background tasks";
-pub(super) const STATUS_SAVED: &str = "Saved";
+#[rustfmt::skip]
+pub(super) const STATUS_ROWS: [&str; 10] = [
+    "Version", "Session", "Folder", "Model", "Effort", "Mode", "Settings", "MCP servers",
+    "Background tasks", "Saved",
+];
 pub(super) const STATUS_NOT_SAVED: &str = "no";
 
 pub(super) fn describe_no_doctor(error: &std::io::Error) -> String {

@@ -32,27 +32,23 @@ impl PromptHandler {
         let is_running = |task: &windlass_driver::BackgroundTask| task.end_summary.is_none();
         let tasks = self.session.background_tasks();
         let running = tasks.into_iter().filter(is_running).count();
-        let rows = [
-            (words::STATUS_VERSION, env!("CARGO_PKG_VERSION").to_owned()),
-            (words::STATUS_SESSION, self.expander.variables.session_id.clone()),
-            (words::STATUS_FOLDER, appearance::abbreviate_home(&self.cwd)),
-            (words::STATUS_MODEL, settings.model.name.as_str().to_owned()),
-            (words::STATUS_EFFORT, name_effort(settings.effort).to_owned()),
-            (words::STATUS_MODE, crate::words::label_mode(settings.policy.mode).to_owned()),
-            (words::STATUS_SETTINGS, join_or_none(&files)),
-            (words::STATUS_SERVERS, servers.len().to_string()),
-            (words::STATUS_TASKS, running.to_string()),
-            (
-                words::STATUS_SAVED,
-                self.journal.as_deref().map_or_else(
-                    || words::STATUS_NOT_SAVED.to_owned(),
-                    appearance::abbreviate_home,
-                ),
-            ),
+        let saved = self.journal.as_deref().map(appearance::abbreviate_home);
+        let values = [
+            env!("CARGO_PKG_VERSION").to_owned(),
+            self.expander.variables.session_id.clone(),
+            appearance::abbreviate_home(&self.cwd),
+            settings.model.name.as_str().to_owned(),
+            name_effort(settings.effort).to_owned(),
+            crate::words::label_mode(settings.policy.mode).to_owned(),
+            join_or_none(&files),
+            servers.len().to_string(),
+            running.to_string(),
+            saved.unwrap_or_else(|| words::STATUS_NOT_SAVED.to_owned()),
         ];
-        let width = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+        let width = words::STATUS_ROWS.iter().map(|name| name.len()).max().unwrap_or(0);
+        let rows = words::STATUS_ROWS.iter().zip(values);
         let rows: Vec<String> =
-            rows.iter().map(|(name, value)| format!("  {name:width$}  {value}")).collect();
+            rows.map(|(name, value)| format!("  {name:width$}  {value}")).collect();
         Ok(PromptAction::ShowText(format!("{}\n", rows.join("\n"))))
     }
 
