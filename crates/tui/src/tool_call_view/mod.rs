@@ -96,12 +96,9 @@ pub fn render_ended_call(
             lines.extend(diff::render_patch(&hunks, &extract_main_input(call), width, CHANGES_MAX));
         }
         None if TOOLS_WITHOUT_OUTPUT.contains(&call.name.as_str()) && !outcome.is_error => {}
-        None => lines.extend(match parse_background_id(outcome) {
+        None => lines.extend(match describe_background(outcome) {
             // The text is for the model: it names tools that only the model has.
-            Some(id) => {
-                let words = words::describe_background_start(&text::to_one_line(&id));
-                vec![render_output_line(&words, TextStyle::Dim).truncate_to_width(width)]
-            }
+            Some(words) => render_output_line(&words, TextStyle::Dim).wrap(width, 2),
             None => render_output_tail(outcome, width),
         }),
     }
@@ -140,8 +137,7 @@ pub fn render_unfolded_call(
             lines.extend(render_indented(&input, TextStyle::Code, width));
         }
     }
-    if let Some(id) = parse_background_id(outcome) {
-        let words = words::describe_background_start(&text::to_one_line(&id));
+    if let Some(words) = describe_background(outcome) {
         lines.extend(render_indented(&words, TextStyle::Dim, width));
         return lines;
     }
@@ -189,15 +185,15 @@ fn parse_replacement(call: &ToolCall) -> Option<(String, String)> {
     Some((text("old_string")?, text("new_string")?))
 }
 
-/// The id of the command or agent that this call started in the background.
-fn parse_background_id(outcome: &ToolOutcome) -> Option<String> {
+/// What to say of a call that started a command or an agent in the background.
+fn describe_background(outcome: &ToolOutcome) -> Option<String> {
     let structured = outcome.structured.as_ref()?;
     let whole: Value = serde_json::from_str(structured.as_str()).ok()?;
     let id = match whole.get("status").and_then(Value::as_str) {
         Some("async_launched") => whole.get("agentId"),
         Some(_) | None => whole.get("backgroundTaskId"),
     };
-    id?.as_str().map(str::to_owned)
+    Some(words::describe_background_start(&text::to_one_line(id?.as_str()?)))
 }
 
 /// What is kept of the structured output for the transcript: it may hold whole files.
@@ -273,7 +269,7 @@ fn render_output_tail(outcome: &ToolOutcome, width: usize) -> Vec<StyledLine> {
             Some(_) => words::FOLDED_SAVED_OUTPUT.to_owned(),
             None => words::describe_folded_output(over),
         };
-        lines.push(StyledLine::from_text(format!("  {folded}"), TextStyle::Dim));
+        lines.extend(StyledLine::from_text(format!("  {folded}"), TextStyle::Dim).wrap(width, 2));
     }
     let shown = all.iter().skip(over);
     lines.extend(
@@ -354,9 +350,7 @@ mod tests {
             ("Odd", r#"{"one":1,"two":"2"}"#, "Odd(one: 1, two: 2)"),
         ];
         for (name, input, title) in cases {
-            let input = Json::from_checked(input);
-            let call = ToolCall { id: "c".into(), name: name.into(), input, signature: None };
-            assert_eq!(format_title(&call, "/w"), title);
+            assert_eq!(format_title(&build_call(name, input), "/w"), title);
         }
     }
 
@@ -400,7 +394,11 @@ mod tests {
         assert!(shown.contains("\n  … only the end is shown"), "{shown}");
         assert!(shown.ends_with("  5\n  All of it (4 KiB): /tmp/out/b1\n"), "{shown}");
         let narrow = join(&render_ended_call(&call, &outcome, 24, ""));
-        assert!(narrow.replace("\n  ", " ").contains("/tmp/out/b1"), "{narrow}");
+        let narrow = narrow.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(
+            narrow.contains("(Ctrl-O shows more)") && narrow.contains("/tmp/out/b1"),
+            "{narrow}"
+        );
     }
 
     #[test]
