@@ -172,8 +172,7 @@ async fn run_session(
     } = plan;
     // The id is for resuming, so it is shown when the session is over.
     notes.retain(|note| !note.contains(&session_id));
-    notes.extend(warnings);
-    notes.extend(start.notes);
+    notes.extend(warnings.into_iter().chain(start.notes));
     let mut agents = Vec::new();
     if let Some(subagents) = subagents {
         agents.clone_from(&subagents.definitions);
