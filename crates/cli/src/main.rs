@@ -2,6 +2,7 @@
 
 mod args;
 mod subcommand;
+mod usage_error;
 mod words;
 
 use std::ffi::OsString;
@@ -36,13 +37,14 @@ use windlass_update::UpdateOptions;
 
 use args::{
     AcpArgs, AcpCommand, AcpSetupArgs, CliArgs, CliCommand, DoctorArgs, EditorArg, ModelsArgs,
-    OutputFormatArg, ResumeArgs, RunArgs, UpdateArgs, clap_to_command_error,
+    OutputFormatArg, ResumeArgs, RunArgs, UpdateArgs,
 };
 use subcommand::{
     auth, bound, completions, context, diff, doctor, fleet, fork, hooks as hooks_command, journal,
     key, mcp as mcp_command, models, pack, permission, record, rehearse, rewind, sessions, stats,
     trust,
 };
+use usage_error::clap_to_command_error;
 
 fn main() -> ExitCode {
     if let Some(code) = sandbox::enter_if_requested() {

@@ -16,6 +16,7 @@ use crate::command_error::CommandError;
 use crate::exit::Exit;
 use crate::signals::await_unless_signalled;
 use crate::signals::{ExitSignal, SignalListener};
+use crate::words;
 
 pub fn build_command(words: &[OsString]) -> Option<Command> {
     let (program, arguments) = words.split_first()?;
@@ -34,7 +35,7 @@ pub async fn run(
         let program = command.as_std().get_program().to_string_lossy().into_owned();
         CommandError::new(
             Exit::NO_SUCH_COMMAND,
-            format!("`{program}` cannot be started: {error}; check its name and the PATH"),
+            words::describe_unstarted_program(&program, &error),
         )
     })?;
     let companion = async {

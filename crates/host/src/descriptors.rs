@@ -4,16 +4,16 @@
 use std::fs::File;
 
 use crate::command_error::CommandError;
+use crate::words;
 
 /// Refuses to begin where hardly any file may be opened.
 pub fn check_free_descriptors() -> Result<(), CommandError> {
     let opened: Result<Vec<File>, std::io::Error> =
         (0..DESCRIPTORS_MIN).map(|_| File::open("/dev/null")).collect();
     match opened {
-        Err(error) if error.raw_os_error() == Some(EMFILE) => Err(CommandError::failure(format!(
-            "fewer than {DESCRIPTORS_MIN} more files may be open: {error}; raise the limit: ulimit -n \
-             1024"
-        ))),
+        Err(error) if error.raw_os_error() == Some(EMFILE) => {
+            Err(CommandError::failure(words::describe_few_descriptors(&DESCRIPTORS_MIN, &error)))
+        }
         // A system without that device has other worries.
         Ok(_) | Err(_) => Ok(()),
     }

@@ -6,6 +6,7 @@
 use std::ffi::OsString;
 
 use crate::command_error::CommandError;
+use crate::words;
 
 /// A lookup of environment variables, which tests replace.
 pub trait EnvLookup: Fn(&str) -> Option<OsString> {}
@@ -52,9 +53,8 @@ pub fn read_headers(
             continue;
         }
         let Some((name, value)) = line.split_once(':') else {
-            return Err(CommandError::failure(format!(
-                "line {number} of {variable} has no colon; write `Name: value`, one header a line"
-            )));
+            let problem = words::describe_header_without_colon(number, variable);
+            return Err(CommandError::failure(problem));
         };
         headers.push((name.trim().to_owned(), value.trim().to_owned()));
     }
@@ -67,9 +67,9 @@ pub fn read_variable(lookup: &impl EnvLookup, name: &str) -> Result<Option<Strin
     let Some(value) = lookup(name) else {
         return Ok(None);
     };
-    let value = value.into_string().map_err(|_| {
-        CommandError::failure(format!("{name} is not text; set it again, in UTF-8"))
-    })?;
+    let value = value
+        .into_string()
+        .map_err(|_| CommandError::failure(words::describe_variable_without_text(name)))?;
     let value = value.trim();
     Ok((!value.is_empty()).then(|| value.to_owned()))
 }

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use crate::environment::{EnvLookup, read_variable};
 use crate::regular_file::read_regular;
+use crate::words;
 
 /// Hands what is in the file to `trust`. Returns a warning if it cannot be used: a client without it
 /// still reaches every server of the world.
@@ -14,12 +15,9 @@ pub fn load_extra_certificates(
     let path = read_variable(lookup, EXTRA_CERTIFICATES).ok().flatten()?;
     let read = read_regular(Path::new(&path), CERTIFICATES_BYTES_MAX);
     let trusted = read.map_err(|error| error.to_string()).and_then(|pem| trust(&pem));
-    trusted.err().map(|problem| {
-        format!(
-            "{EXTRA_CERTIFICATES}={path} is left out: {problem}; give a file of certificates in \
-             PEM form"
-        )
-    })
+    trusted
+        .err()
+        .map(|problem| words::describe_unused_certificates(EXTRA_CERTIFICATES, &path, &problem))
 }
 
 const EXTRA_CERTIFICATES: &str = "NODE_EXTRA_CA_CERTS";

@@ -9,6 +9,7 @@ use std::thread::{Builder, JoinHandle};
 use rustix::process::{Resource, getrlimit};
 
 use crate::command_error::CommandError;
+use crate::words;
 
 /// Returns an error if hardly any thread can be started.
 pub fn check_free_threads() -> Result<(), CommandError> {
@@ -30,10 +31,7 @@ pub fn check_free_threads() -> Result<(), CommandError> {
             threads.into_iter().for_each(|thread| drop(thread.join()));
             Ok(())
         }
-        Err(error) => Err(CommandError::failure(format!(
-            "fewer than {THREADS_MIN} more threads may be started: {error}; raise the limit: ulimit -u \
-             1024, or end some programs"
-        ))),
+        Err(error) => Err(CommandError::failure(words::describe_few_threads(&THREADS_MIN, &error))),
     }
 }
 
@@ -45,10 +43,10 @@ pub fn run_with_stack<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, Com
     }
     std::thread::scope(|scope| {
         let builder = Builder::new().name("main".to_owned()).stack_size(STACK_BYTES);
-        let thread = builder.spawn_scoped(scope, work).map_err(|error| {
-            CommandError::failure(format!("no thread could be started: {error}; end some programs"))
-        })?;
-        thread.join().map_err(|_| CommandError::failure("this should not happen: it broke down"))
+        let thread = builder
+            .spawn_scoped(scope, work)
+            .map_err(|error| CommandError::failure(words::describe_no_thread(&error)))?;
+        thread.join().map_err(|_| CommandError::failure(words::describe_bug(&words::BROKE_DOWN)))
     })
 }
 

@@ -18,3 +18,4 @@ pub mod regular_file;
 pub mod signals;
 pub mod standard_streams;
 pub mod user_directories;
+mod words;

@@ -17,6 +17,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;
 
 use crate::standard_streams::write_error_line;
+use crate::words;
 
 #[derive(Debug)]
 pub enum RegularFileError {
@@ -31,8 +32,8 @@ impl fmt::Display for RegularFileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Io(error) => error.fmt(f),
-            Self::NotRegular(what) => write!(f, "it is {what}, not a regular file"),
-            Self::TooLong(most) => write!(f, "it is longer than {most} bytes"),
+            Self::NotRegular(what) => f.write_str(&words::describe_irregular_file(what)),
+            Self::TooLong(most) => f.write_str(&words::describe_long_file(*most)),
         }
     }
 }
@@ -100,7 +101,7 @@ pub fn report_if_special(path: &Path, error: &RegularFileError) {
     }
     let is_new = REPORTED.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned());
     if is_new {
-        write_error_line(&format!("windlass: {} is left out: {error}", path.display()));
+        write_error_line(&words::describe_skipped_file(path, error));
     }
 }
 
@@ -131,10 +132,7 @@ impl Read for PatientPipe {
             let limit = Timespec::try_from(self.silence_max).map_err(io::Error::other)?;
             let ready = poll(&mut [PollFd::new(&self.file, PollFlags::IN)], Some(&limit))?;
             if ready == 0 {
-                return Err(io::Error::new(
-                    io::ErrorKind::TimedOut,
-                    "nothing arrives from this pipe",
-                ));
+                return Err(io::Error::new(io::ErrorKind::TimedOut, words::SILENT_PIPE));
             }
             match self.file.read(buffer) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
@@ -164,7 +162,7 @@ fn into_text(bytes: Vec<u8>) -> Result<String, RegularFileError> {
         let at = error.utf8_error().valid_up_to();
         RegularFileError::Io(io::Error::new(
             io::ErrorKind::InvalidData,
-            format!("byte {at} is not UTF-8"),
+            words::describe_broken_text(at),
         ))
     })
 }
@@ -172,13 +170,13 @@ fn into_text(bytes: Vec<u8>) -> Result<String, RegularFileError> {
 fn describe_kind(metadata: &std::fs::Metadata) -> &'static str {
     let kind = metadata.file_type();
     if kind.is_fifo() {
-        "a named pipe"
+        words::NAMED_PIPE
     } else if kind.is_socket() {
-        "a socket"
+        words::SOCKET
     } else if kind.is_dir() {
-        "a folder"
+        words::FOLDER
     } else {
-        "a device"
+        words::DEVICE
     }
 }
 

@@ -17,6 +17,7 @@ use tokio::time::Instant;
 
 use crate::command_error::CommandError;
 use crate::exit::Exit;
+use crate::words;
 
 /// While it exists, the signals do not end the process by themselves.
 #[derive(Debug)]
@@ -49,9 +50,8 @@ impl SignalListener {
             })
         };
         end_on_second_signal();
-        begin().map_err(|error: io::Error| {
-            CommandError::failure(format!("signals cannot be caught: {error}; close some programs"))
-        })
+        begin()
+            .map_err(|error: io::Error| CommandError::failure(words::describe_no_signals(&error)))
     }
 
     /// The next signal. Cancel-safe.
@@ -166,7 +166,7 @@ pub async fn run_blocking_unless_signalled<T: Send + 'static>(
 ) -> Result<Result<T, ExitSignal>, CommandError> {
     match await_unless_signalled(signals, tokio::task::spawn_blocking(work)).await {
         Ok(Ok(done)) => done.map(Ok),
-        Ok(Err(broken)) => Err(CommandError::failure(format!("this should not happen: {broken}"))),
+        Ok(Err(broken)) => Err(CommandError::failure(words::describe_bug(&broken))),
         Err(signal) => Ok(Err(signal)),
     }
 }

@@ -4,6 +4,7 @@
 //! Credentials are read only here.
 
 pub mod api_key;
+pub mod api_key_format;
 pub mod base_url;
 pub mod config;
 pub mod endpoint;

@@ -239,11 +239,11 @@ impl Pager {
         let mut screen: Vec<StyledLine> =
             shown.map(|line| self.highlight_match(line).truncate_to_width(width)).collect();
         screen.resize(room, StyledLine::new());
-        screen.push(self.render_hint(room).truncate_to_width(width));
+        screen.push(self.render_hint(room, width).truncate_to_width(width));
         screen
     }
 
-    fn render_hint(&self, room: usize) -> StyledLine {
+    fn render_hint(&self, room: usize, width: usize) -> StyledLine {
         let place = match &self.search {
             PagerSearch::Editing(query) => {
                 return StyledLine::from_text(format!("/{query}"), TextStyle::Selected);
@@ -256,11 +256,16 @@ impl Pager {
                 words::describe_page(self.top + 1, end, &format!("{}{more}", self.lines.len()))
             }
         };
-        let keys = words::PAGER_KEYS;
-        StyledLine::from_text(
-            format!(" {} · {place} · {keys} ", words::PAGER_LEAVE),
-            TextStyle::Selected,
-        )
+        let line = |hint: &str| StyledLine::from_text(format!(" {hint} "), TextStyle::Selected);
+        let mut hint = format!("{} · {place}", words::PAGER_LEAVE);
+        for key in words::PAGER_KEYS {
+            let longer = format!("{hint} · {key}");
+            if line(&longer).width() > width {
+                break;
+            }
+            hint = longer;
+        }
+        line(&hint)
     }
 
     fn highlight_match(&self, line: &StyledLine) -> StyledLine {

@@ -126,8 +126,12 @@ impl Picker {
     }
 
     pub fn render(&self, width: usize, rows: usize) -> Vec<StyledLine> {
+        // A few choices are seen at a glance.
+        let shows_search = self.items.len() > GLANCE_ITEMS_MAX || !self.query.is_empty();
         let mut head = StyledLine::from_text(self.title.clone(), TextStyle::Heading);
-        head.push(format!("  {} of {}", self.matches.len(), self.items.len()), TextStyle::Dim);
+        if shows_search {
+            head.push(format!("  {} of {}", self.matches.len(), self.items.len()), TextStyle::Dim);
+        }
         let mut lines = vec![head.truncate_to_width(width)];
         let more = self.render_description(width);
         let room = rows.saturating_sub(3 + more.len()).max(1);
@@ -149,15 +153,19 @@ impl Picker {
             )
         }));
         lines.extend(more);
-        let search = StyledLine::from_text(words::PICKER_SEARCH, TextStyle::Dim)
-            .with_span(self.query.clone(), TextStyle::Plain);
-        lines.push(search.with_span("▏", TextStyle::Plain).truncate_to_width(width));
-        let hint = words::PICKER_KEYS;
+        let hint = if shows_search { words::PICKER_KEYS_SEARCH } else { words::PICKER_KEYS };
+        if shows_search {
+            let search = StyledLine::from_text(words::PICKER_SEARCH, TextStyle::Dim)
+                .with_span(self.query.clone(), TextStyle::Plain);
+            lines.push(search.with_span("▏", TextStyle::Plain).truncate_to_width(width));
+        }
         lines.push(StyledLine::from_text(hint, TextStyle::Dim).truncate_to_width(width));
         lines
     }
 }
 
+/// Up to this many items need no search line.
+const GLANCE_ITEMS_MAX: usize = 6;
 const PAGE_ROWS: usize = 10;
 const DESCRIPTION_LINES_MAX: usize = 4;
 
@@ -192,6 +200,22 @@ mod tests {
     }
 
     #[test]
+    fn a_short_list_has_no_search_line_until_something_is_typed() {
+        let text = |picker: &Picker| -> String {
+            picker.render(40, 12).iter().map(|line| line.plain_text() + "\n").collect()
+        };
+        let mut short = picker();
+        assert!(!text(&short).contains("earch"), "{}", text(&short));
+        assert!(!text(&short).contains("3 of 3"), "{}", text(&short));
+        short.handle_key(&InputKey::Char('a'));
+        assert!(text(&short).contains("Search: a▏"), "{}", text(&short));
+        let item = |number| PickerItem { label: format!("{number}"), ..PickerItem::default() };
+        let long = Picker::new("Which?", (0..7).map(item).collect());
+        assert!(text(&long).contains("type to search"), "{}", text(&long));
+        assert!(text(&long).contains("7 of 7"), "{}", text(&long));
+    }
+
+    #[test]
     fn letters_search_and_arrows_choose() {
         let down = InputKey::Move(CursorMove::Down);
         let taken = press_keys(&mut picker(), &[down.clone(), down.clone(), down, InputKey::Enter]);
@@ -217,7 +241,7 @@ mod tests {
         let words: String = shown.iter().map(StyledLine::plain_text).collect();
         assert!(words.matches("word").count() > 9, "all of it is said below: {words}");
         let shown = Picker::new("Which?", vec![long]).render(80, 9);
-        assert_eq!(shown.len(), 4);
+        assert_eq!(shown.len(), 3);
         for rows in 1..9 {
             assert!(picker().render(30, rows).iter().all(|line| line.width() <= 30));
         }

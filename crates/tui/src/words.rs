@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use windlass_host::display::human_format::format_counted;
+use windlass_host::display::human_format::{format_count, format_counted};
 use windlass_vocabulary::notice::{ChangeKind, ChangedFile};
 use windlass_vocabulary::{PermissionMode, Transition};
 
@@ -155,7 +155,7 @@ pub fn describe_side_failure(why: &str) -> String {
     format!("Side question not answered: {why}")
 }
 
-pub const NOT_COMPACTED_ADVICE: &str = "there may be too little to summarise yet";
+pub const NOT_COMPACTED: &str = "Not compacted; there may be too little to summarise yet";
 
 // Calls and subagents.
 
@@ -187,6 +187,12 @@ pub fn describe_earlier_entries(entries: usize) -> String {
 
 pub fn describe_folded_output(lines: usize) -> String {
     format!("… {} above (Ctrl-O shows everything)", format_counted(lines, "line"))
+}
+
+pub const FOLDED_SAVED_OUTPUT: &str = "… only the end is shown (Ctrl-O shows more)";
+
+pub fn describe_saved_output(bytes: u64, path: &str) -> String {
+    format!("All of it ({} KiB): {path}", format_count(bytes.div_ceil(1_024)))
 }
 
 pub const DIFF_TOO_LONG: &str = "(too long to compare here)";
@@ -245,6 +251,31 @@ pub fn choice_part_always(rule: &str) -> String {
     format!("Yes, and always allow only {rule}")
 }
 
+/// The model reads these two as well.
+pub const USER_SAID_NO: &str = "The user said no.";
+
+pub fn describe_denial(reason: &str) -> String {
+    format!("The user said no: {reason}")
+}
+
+/// How a command ended that was tried first; `None` if a signal ended it.
+pub fn describe_tried_command(exit_code: Option<i64>, files: usize, changes_git: bool) -> String {
+    let ended = match exit_code {
+        Some(code) => format!("exit code {code}"),
+        None => "ended by a signal".to_owned(),
+    };
+    let git = if changes_git { ", git's own state too" } else { "" };
+    format!("Ran on a copy, {ended}, {} changed{git}", format_counted(files, "file"))
+}
+
+pub fn describe_changes_outside(folders: &str) -> String {
+    format!("Also in {folders}")
+}
+
+pub fn describe_conflicts(files: &str) -> String {
+    format!("Changed by others meanwhile: {files}")
+}
+
 pub const APPROVE_PLAN: &str = "Approve this plan?";
 pub const PLAN_NO: &str = "No, keep planning";
 pub const PLAN_YES: &str = "Yes, and ask before edits";
@@ -276,11 +307,13 @@ pub fn describe_waiting_questions(questions: usize) -> String {
 
 // Lists, inputs and pages.
 
-pub const PICKER_KEYS: &str = "↑↓ Enter · Esc cancels · type to search";
+pub const PICKER_KEYS: &str = "↑↓ Enter · Esc cancels";
+pub const PICKER_KEYS_SEARCH: &str = "↑↓ Enter · Esc cancels · type to search";
 pub const PICKER_SEARCH: &str = "Search: ";
 pub const INPUT_KEYS: &str = "Enter to confirm · Esc to cancel";
 pub const PAGER_LEAVE: &str = "Esc to go back";
-pub const PAGER_KEYS: &str = "/ search · n next · ↑↓ PgUp PgDn";
+/// The most useful first: a narrow screen shows those that fit.
+pub const PAGER_KEYS: [&str; 3] = ["/ search", "n next", "↑↓ PgUp PgDn"];
 pub const MORE_IN_LARGER_WINDOW: &str = "… (make the window larger to see the rest)";
 
 pub fn describe_search(query: &str) -> String {
@@ -313,6 +346,25 @@ pub fn describe_empty_clipboard(tried: &str) -> String {
     format!("No image in the clipboard ({tried})")
 }
 
+pub fn describe_clipboard_without_image(program: &str) -> String {
+    format!("{program} has none")
+}
+
+pub const NO_CLIPBOARD_PROGRAM: &str = "no program here knows the clipboard: install wl-paste, \
+    xclip or pngpaste, or drag the image in";
+pub const CLIPBOARD_TOO_SLOW: &str = "it takes too long";
+pub const IMAGE_TOO_LARGE: &str = "the image is too large";
+pub const NOT_AN_IMAGE_FILE: &str = "it is not a file, or too large";
+pub const NO_EDIT_FILE_NAME: &str = "no name is left";
+
+pub fn describe_editor_exit(status: std::process::ExitStatus) -> String {
+    format!("it ended with {status}; set EDITOR to another")
+}
+
+pub fn describe_unstored_image(path: &Path, error: &std::io::Error) -> String {
+    format!("the image cannot be stored at {}: {error}", path.display())
+}
+
 pub const NOTHING_TO_COPY: &str = "No answer to copy yet";
 pub const CANNOT_COPY: &str =
     "Not copied: this terminal takes no clipboard, or the answer is too long";
@@ -325,6 +377,11 @@ pub fn describe_copied(lines: usize) -> String {
 
 pub fn label_background(tasks: usize) -> String {
     format_counted(tasks, "background task")
+}
+
+/// Instead of what the model is told.
+pub fn describe_background_start(id: &str) -> String {
+    format!("Runs in the background as {id} · /tasks lists it")
 }
 
 pub const HINT_MOVED: &str = "Moved to the background; /tasks lists it";
@@ -346,6 +403,22 @@ pub const VIM_OFF: &str = "Vim mode off";
 pub fn describe_new_model(name: &str) -> String {
     format!("Switched to {name}")
 }
+
+// The terminal itself.
+
+pub const THREAD_ENDED: &str = "the terminal's thread is gone";
+
+// What fills the context window.
+
+pub const CONTEXT_SYSTEM: &str = "system prompt";
+pub const CONTEXT_TOOLS: &str = "tools";
+pub const CONTEXT_MEMORY: &str = "memory and pins";
+pub const CONTEXT_SUMMARIES: &str = "summaries";
+pub const CONTEXT_PROMPTS: &str = "prompts";
+pub const CONTEXT_ANSWERS: &str = "answers";
+pub const CONTEXT_RESULTS: &str = "tool results";
+pub const CONTEXT_FREE: &str = "· free";
+pub const CONTEXT_RESERVED: &str = "▒ reserved for the answer";
 
 // Help.
 

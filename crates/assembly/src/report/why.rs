@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 use windlass_journal::conversation::find_own_words;
 use windlass_journal::{ExplainedStep, explain_journal};
 use windlass_vocabulary::format_timestamp;
-use windlass_vocabulary::{Notice, Outcome, Terminal, Transition};
+use windlass_vocabulary::notice::RunEnding;
+use windlass_vocabulary::{Notice, Outcome, RecoveryAction, Terminal, Transition};
 
 use crate::session::journal_error;
 use crate::session::rewind_point::fallback_settings;
@@ -117,7 +118,7 @@ impl WalkPosition {
                     | Outcome::ToolDeferred
                     | Outcome::StorageFailed,
                 )
-                | None => describe_terminal(ending.terminal),
+                | None => describe_ending(ending),
             };
             // The sentence already says it, unless something special happened.
             let is_plain = ending.terminal.is_abort()
@@ -244,6 +245,20 @@ pub fn describe_transition(transition: Transition) -> &'static str {
         Transition::TokenBudgetContinuation => {
             "The model wanted to stop before the token budget was used up. It was asked to continue."
         }
+    }
+}
+
+/// Why this run stopped. A request that the server refuses is not sent again.
+fn describe_ending(ending: &RunEnding) -> &'static str {
+    let is_refused = ending.failure.as_ref().is_some_and(|failure| {
+        matches!(
+            failure.kind.recovery_action(),
+            RecoveryAction::Stop | RecoveryAction::Switch | RecoveryAction::Repair
+        )
+    });
+    match ending.terminal == Terminal::ModelError && is_refused {
+        true => "The model server refused the request.",
+        false => describe_terminal(ending.terminal),
     }
 }
 

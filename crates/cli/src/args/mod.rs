@@ -6,7 +6,7 @@
 mod acp;
 mod auth;
 mod fleet;
-mod foreign_flags;
+pub(crate) mod foreign_flags;
 mod headless;
 mod hooks;
 mod key;
@@ -23,9 +23,7 @@ mod view;
 
 use std::ffi::OsString;
 
-use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgAction, Parser, Subcommand, ValueEnum};
-use windlass_host::command_error::CommandError;
 
 pub(crate) use acp::{AcpArgs, AcpCommand, AcpSetupArgs, EditorArg};
 pub(crate) use auth::{AuthArgs, AuthCommand, move_settings_behind_auth};
@@ -320,25 +318,6 @@ pub(crate) enum OutputFormatArg {
 
 /// Where flags stand in the help that are neither about the model nor about limits.
 const PROMPT_AND_OUTPUT_HEADING: &str = "Prompt and output";
-
-/// Puts what clap found wrong into one line: the cause, then its advice.
-pub(crate) fn clap_to_command_error(error: &clap::Error) -> CommandError {
-    if let (ErrorKind::UnknownArgument, Some(ContextValue::String(flag))) =
-        (error.kind(), error.get(ContextKind::InvalidArg))
-        && let Some(why) = foreign_flags::explain_foreign_flag(flag)
-    {
-        return CommandError::usage(format!("{flag} is not supported: {why}"));
-    }
-    let text = error.to_string();
-    let words: Vec<&str> = text
-        .lines()
-        .map(str::trim)
-        .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more"))
-        .filter(|line| !line.is_empty())
-        .map(|line| line.trim_start_matches("error: ").trim_start_matches("tip: "))
-        .collect();
-    CommandError::usage(format!("{}; see windlass --help", words.join("; ")))
-}
 
 #[cfg(test)]
 mod tests {

@@ -23,6 +23,7 @@ use windlass_assembly::sandbox::ENTRY_SUBCOMMAND;
 use windlass_assembly::settings::SettingsLayers;
 use windlass_assembly::telemetry::describe_telemetry;
 use windlass_host::command_error::{CommandError, to_single_line};
+use windlass_host::display::human_format::format_seconds;
 use windlass_host::display::text_table::{ColumnAlignment, render_table};
 use windlass_host::environment::EnvLookup;
 use windlass_host::exit::Exit;
@@ -137,13 +138,7 @@ fn check_install_time(servers: &[McpServerConfig], lookup: &impl EnvLookup) -> V
     }
     let installed = servers.iter().filter(|server| server.installs_first());
     let describe = |server: &McpServerConfig| {
-        format!(
-            "the MCP server `{}` is installed at its first start, and MCP_TIMEOUT ends that after \
-             {:.1} s; set it to {} or more, or unset it",
-            server.name,
-            limit.as_secs_f64(),
-            INSTALL_MIN.as_millis()
-        )
+        words::describe_short_install(&server.name, &format_seconds(limit), INSTALL_MIN)
     };
     installed.map(describe).collect()
 }

@@ -10,6 +10,7 @@ use std::process::Command;
 use windlass_host::command_error::CommandError;
 
 use crate::args::FleetSubcommand;
+use crate::words;
 
 /// Returns only when the program cannot be started.
 pub(crate) fn run(command: FleetSubcommand) -> CommandError {
@@ -34,12 +35,9 @@ pub(crate) fn run_on_store(mut words: impl Iterator<Item = OsString>) -> Option<
 fn start(name: &str, command: &mut Command) -> CommandError {
     let error = command.exec();
     if error.kind() == std::io::ErrorKind::NotFound {
-        return CommandError::failure(format!(
-            "`windlass {name}` needs the program {PROGRAM}, which is not installed; put it beside \
-             `windlass` or on the PATH"
-        ));
+        return CommandError::failure(words::describe_missing_program(&name, &PROGRAM));
     }
-    CommandError::failure(format!("{PROGRAM} cannot be started: {error}"))
+    CommandError::failure(words::describe_unstarted_program(&PROGRAM, &error))
 }
 
 /// Beside this program, or wherever the PATH leads.

@@ -55,7 +55,7 @@ pub(crate) fn list(args: &HooksListArgs, lookup: &impl EnvLookup) -> Result<Stri
         return Ok(format!("{}\n", json!({ "hooks": hooks, "problems": notes })));
     }
     let mut text = match hooks.is_empty() {
-        true => "No hooks.\n".to_owned(),
+        true => words::NO_HOOKS.to_owned(),
         false => {
             let rows: Vec<[String; 5]> = hooks.iter().map(build_hook_row).collect();
             render_table([ColumnAlignment::Left; 5], &rows)
@@ -289,15 +289,15 @@ fn render_test_result(event: HookEvent, combined: &CombinedHookResult, notes: &[
     for run in &combined.results {
         text.push_str(&render_hook_run(run));
     }
-    text.push_str(&format!("together: {}\n", describe_verdict(&combined.verdict)));
+    text.push_str(&words::describe_combined(&describe_verdict(&combined.verdict)));
     if let Some(request) = &combined.permission_answer {
-        text.push_str(&format!("together, to the question: {request:?}\n"));
+        text.push_str(&words::describe_combined_answer(&format!("{request:?}")));
     }
     text
 }
 
 fn render_hook_run(run: &HookRunResult) -> String {
-    let code = run.exit_code.map(|code| format!(", exit code {code}")).unwrap_or_default();
+    let code = run.exit_code.map(|code| words::describe_exit_code(&code)).unwrap_or_default();
     let name = to_single_line(&run.name);
     let source = to_single_line(&run.source);
     let millis = run.duration.as_millis();
@@ -307,25 +307,25 @@ fn render_hook_run(run: &HookRunResult) -> String {
             text.push_str(&format!("  {what}: {}\n", to_single_line(content.trim())));
         }
     };
-    line("failed", run.failure.as_deref().unwrap_or_default());
-    line("says", &describe_verdict(&run.answer.verdict));
-    run.answer.context.iter().for_each(|content| line("tells the model", content));
-    line("tells you", run.answer.message.as_deref().unwrap_or_default());
+    line(words::HOOK_FAILED, run.failure.as_deref().unwrap_or_default());
+    line(words::HOOK_SAYS, &describe_verdict(&run.answer.verdict));
+    run.answer.context.iter().for_each(|content| line(words::HOOK_TELLS_MODEL, content));
+    line(words::HOOK_TELLS_USER, run.answer.message.as_deref().unwrap_or_default());
     let input = run.answer.updated_input.as_ref().map(Value::to_string);
-    line("changes the input to", &input.unwrap_or_default());
-    line("wrote", &run.stdout);
-    line("wrote to standard error", &run.stderr);
+    line(words::HOOK_CHANGES_INPUT, &input.unwrap_or_default());
+    line(words::HOOK_WROTE, &run.stdout);
+    line(words::HOOK_WROTE_ERRORS, &run.stderr);
     text
 }
 
 fn describe_verdict(verdict: &HookVerdict) -> String {
     match verdict {
-        HookVerdict::Pass => "no opinion".to_owned(),
-        HookVerdict::Allow => "allow; deny and ask rules still hold".to_owned(),
-        HookVerdict::Ask(why) => format!("ask: {why}"),
-        HookVerdict::Defer(why) => format!("defer: {why}"),
-        HookVerdict::Block(why) => format!("no: {why}"),
-        HookVerdict::Halt(why) => format!("end the run: {why}"),
+        HookVerdict::Pass => words::HOOK_NO_OPINION.to_owned(),
+        HookVerdict::Allow => words::HOOK_ALLOWS.to_owned(),
+        HookVerdict::Ask(why) => words::describe_hook_ask(why),
+        HookVerdict::Defer(why) => words::describe_hook_defer(why),
+        HookVerdict::Block(why) => words::describe_hook_block(why),
+        HookVerdict::Halt(why) => words::describe_hook_halt(why),
     }
 }
 

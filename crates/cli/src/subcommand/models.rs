@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use windlass_vocabulary::MicroUsd;
 
 use crate::args::ModelsArgs;
+use crate::words;
 use windlass_host::command_error::CommandError;
 use windlass_host::display::dollars_json::dollars_to_json;
 use windlass_host::display::human_format::format_count;
@@ -22,10 +23,7 @@ pub(crate) fn run(args: &ModelsArgs, lookup: &impl EnvLookup) -> Result<String, 
     if let Some(part) = &args.part {
         rows.retain(|row| row.full_name().to_lowercase().contains(&part.to_lowercase()));
         if rows.is_empty() {
-            return Err(CommandError::usage(format!(
-                "no known model has `{part}` in its name; `windlass models` lists all, and \
-                 one that is not listed can be asked all the same"
-            )));
+            return Err(CommandError::usage(words::describe_no_such_model(part)));
         }
     }
     Ok(match args.json {
@@ -52,9 +50,9 @@ enum ModelKeyState {
 impl ModelKeyState {
     fn label(self) -> &'static str {
         match self {
-            Self::Set => "set",
+            Self::Set => words::KEY_SET,
             Self::Missing => "-",
-            Self::NotNeeded => "not needed",
+            Self::NotNeeded => words::KEY_NOT_NEEDED,
         }
     }
 }
@@ -183,14 +181,10 @@ fn render_model_table(config: &Config, rows: &[ModelRow]) -> String {
         text.push_str(line.trim_end());
         text.push('\n');
     }
-    let day = config.facts_date.as_deref().unwrap_or("an unknown day");
+    let day = config.facts_date.as_deref().unwrap_or(words::UNKNOWN_DAY);
     let path = config.path.as_ref().map(|path| path.display().to_string());
     let path = path.unwrap_or_else(|| "config.toml".to_owned());
-    text.push_str(&format!(
-        "\nWindow and output in tokens; dollars per million tokens, as of {day}; where a price \
-         depends on\nthe length of the prompt, the higher one. Other models work, too, as \
-         provider/name. To add or\ncorrect a row: {path}\n"
-    ));
+    text.push_str(&words::explain_models(&day, &path));
     text
 }
 
@@ -208,7 +202,7 @@ fn build_model_cells(row: &ModelRow) -> [String; COLUMNS] {
         price(|price| price.output),
         price(|price| price.cache_read),
         row.key.label().to_owned(),
-        if row.model.tools == Some(false) { "no tools".to_owned() } else { String::new() },
+        if row.model.tools == Some(false) { words::NO_TOOLS } else { "" }.to_owned(),
     ]
 }
 
@@ -219,5 +213,4 @@ fn format_dollars(micros: u64) -> String {
 }
 
 const COLUMNS: usize = 8;
-const TABLE_HEADER: [&str; COLUMNS] =
-    ["model", "window", "output", "in", "out", "cached", "key", ""];
+const TABLE_HEADER: [&str; COLUMNS] = words::MODEL_COLUMNS;

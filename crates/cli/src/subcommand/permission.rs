@@ -55,7 +55,8 @@ fn check_cases() -> Exit {
             Ok(Some(PermissionCaseLine::Unreadable(problem))) => (error_line(&problem), false),
             Err(problem) => {
                 // Reading again would fail again.
-                let _ = writeln!(out, "{}", error_line(&format!("cannot be read: {problem}")));
+                let _ =
+                    writeln!(out, "{}", error_line(&words::describe_unreadable_cases(&problem)));
                 return Exit::FAILURE;
             }
         };
@@ -124,13 +125,13 @@ fn read_case_line(lines: &mut impl BufRead) -> std::io::Result<Option<Permission
     let is_long = bytes.len() as u64 >= LINE_BYTES_MAX && !bytes.ends_with(b"\n");
     if is_long {
         lines.skip_until(b'\n')?;
-        return Ok(Some(PermissionCaseLine::Unreadable(format!(
-            "longer than {LINE_BYTES_MAX} bytes"
+        return Ok(Some(PermissionCaseLine::Unreadable(words::describe_long_case(
+            &LINE_BYTES_MAX,
         ))));
     }
     Ok(Some(match String::from_utf8(bytes) {
         Ok(text) => PermissionCaseLine::Text(text),
-        Err(error) => PermissionCaseLine::Unreadable(format!("not text: {error}")),
+        Err(error) => PermissionCaseLine::Unreadable(words::describe_case_without_text(&error)),
     }))
 }
 

@@ -60,7 +60,7 @@ pub(crate) async fn run(
     options.port = args.port;
     let recorder = Recorder::start(options)
         .await
-        .map_err(|error| CommandError::usage(format!("{error}; see windlass record --help")))?;
+        .map_err(|error| CommandError::usage(words::describe_unstarted_recorder(&error)))?;
     let url = recorder.url();
     let exit = match child_command::build_command(&args.command) {
         Some(mut command) => {
@@ -74,10 +74,7 @@ pub(crate) async fn run(
         None => {
             let mut output = OutputWriter::new(OutputTarget::Stdout);
             let exports = provider_redirect::build_exports(&provider, &url).join(" ");
-            let _ = output.write(format!(
-                "Recording {name} at {url}. Ctrl-C stops it. In another terminal:\nexport \
-                 {exports}\n"
-            ));
+            let _ = output.write(words::introduce_recorder(&name, &url, &exports));
             let signal = signals.next().await;
             let _ = await_unless_signalled(&mut signals, output.finish()).await;
             signal.exit()

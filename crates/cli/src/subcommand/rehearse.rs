@@ -64,7 +64,7 @@ fn load_script(path: &Path) -> Result<Script, CommandError> {
 /// Serves until a signal arrives or the output is closed.
 async fn serve(rehearsal: &Rehearsal, signals: &mut SignalListener) -> Exit {
     let mut output = OutputWriter::new(OutputTarget::Stdout);
-    if output.write(render_greeting("the script", &rehearsal.url())).is_err() {
+    if output.write(render_greeting(words::THE_SCRIPT, &rehearsal.url())).is_err() {
         return Exit::SUCCESS;
     }
     let request_log = log_requests(rehearsal, &mut output);
@@ -78,10 +78,7 @@ async fn serve(rehearsal: &Rehearsal, signals: &mut SignalListener) -> Exit {
 }
 
 pub(super) fn render_greeting(what: &str, url: &str) -> String {
-    format!(
-        "Serving {what} at {url}. Ctrl-C stops it. In another terminal:\n\
-         export ANTHROPIC_BASE_URL={url} ANTHROPIC_API_KEY=rehearsal\n"
-    )
+    words::introduce_server(&what, &url)
 }
 
 /// Writes one line per request, until the output is closed.
@@ -104,7 +101,7 @@ async fn log_requests(rehearsal: &Rehearsal, output: &mut OutputWriter) {
 fn render_request_line(request: &ReceivedRequest) -> String {
     let answer = match request.answer {
         Some(answer) => format!("answer {answer}"),
-        None => "no answer fits".to_owned(),
+        None => words::NO_ANSWER_FITS.to_owned(),
     };
     let body = request.json();
     let model = body.as_ref().and_then(|body| body.get("model")?.as_str()).unwrap_or("-");

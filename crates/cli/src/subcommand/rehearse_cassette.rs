@@ -45,7 +45,7 @@ pub(super) async fn run(
         }
         None => {
             let mut stdout = OutputWriter::new(OutputTarget::Stdout);
-            let _ = stdout.write(render_greeting("the recording", &replay.url()));
+            let _ = stdout.write(render_greeting(words::THE_RECORDING, &replay.url()));
             let signal = signals.next().await;
             let _ = await_unless_signalled(&mut signals, stdout.finish()).await;
             signal.exit()

@@ -6,12 +6,13 @@ use windlass_journal::{BilledRequest, CostReport};
 use windlass_vocabulary::format_timestamp;
 
 use crate::args::SingleSessionArgs;
+use crate::words;
 use windlass_assembly::report::cost::totals_to_json;
 use windlass_assembly::session::session_lookup::find_session_here;
 use windlass_assembly::session::snapshots::{open_change_log, open_session_snapshots};
 use windlass_assembly::session::{journal_error, session_cost};
 use windlass_host::command_error::{CommandError, to_single_line};
-use windlass_host::display::human_format::format_count;
+use windlass_host::display::human_format::{format_count, format_money};
 use windlass_host::environment::EnvLookup;
 
 pub(crate) fn run(
@@ -35,12 +36,9 @@ pub(crate) fn run(
         return Ok(format!("{object}\n"));
     }
     let mut text = stats.render(&listed.summary.id);
-    let kib = format_count(bytes.div_ceil(1_024));
-    let contents = format_count(contents);
-    text.push_str(&format!(
-        "  {:<16}{kib} KiB, {contents} contents of the directory\n",
-        "snapshots"
-    ));
+    let held =
+        words::describe_snapshots(&format_count(bytes.div_ceil(1_024)), &format_count(contents));
+    text.push_str(&render_row(words::STATS_SNAPSHOTS, &held));
     Ok(text)
 }
 
@@ -79,36 +77,33 @@ impl<'a> SessionStats<'a> {
             self.median_errors.map(|half| half.map_or("-".to_owned(), format_percent));
         let predicted = format_count(self.predicted_cache_reads);
         let read = format_count(self.billed_cache_reads);
-        let rows = [
-            ("requests", format_count(all.requests)),
-            ("fresh input", format!("{} tokens", format_count(all.usage.input.0))),
-            ("cache written", format!("{} tokens", format_count(all.usage.cache_write.0))),
-            ("cache read", format!("{read} tokens, {predicted} predicted")),
-            ("output", format!("{} tokens", format_count(all.usage.output.0))),
-            ("cost", windlass_host::display::human_format::format_money(all.cost)),
-            (
-                "input predicted",
-                format!("median error {first} in the first half, {last} in the last"),
-            ),
-            ("cache misses", format_count(all.cache_misses)),
+        let tokens = |count: u64| words::count_tokens(&format_count(count));
+        let values = [
+            format_count(all.requests),
+            tokens(all.usage.input.0),
+            tokens(all.usage.cache_write.0),
+            words::describe_cache_reads(&read, &predicted),
+            tokens(all.usage.output.0),
+            format_money(all.cost),
+            words::describe_median_errors(&first, &last),
+            format_count(all.cache_misses),
         ];
-        let mut text = format!("Session {id}\n");
-        for (name, value) in rows {
-            text.push_str(&format!("  {name:<16}{value}\n"));
+        let mut text = words::title_session(&id);
+        for (name, value) in words::STATS_ROWS.iter().zip(values) {
+            text.push_str(&render_row(name, &value));
         }
         for request in self.cache_misses.iter().take(MISSES_SHOWN) {
             let row = &request.row;
-            text.push_str(&format!(
-                "    {} {}: {} of {} tokens read: {}\n",
-                format_timestamp(request.at),
-                row.model,
-                format_count(row.billed.cache_read.0),
-                format_count(row.predicted_read.0),
-                to_single_line(row.cache_miss.as_deref().unwrap_or_default())
+            text.push_str(&words::describe_cache_miss(
+                &format_timestamp(request.at),
+                &row.model,
+                &format_count(row.billed.cache_read.0),
+                &format_count(row.predicted_read.0),
+                &to_single_line(row.cache_miss.as_deref().unwrap_or_default()),
             ));
         }
         if self.cache_misses.len() > MISSES_SHOWN {
-            text.push_str("    more are in --json\n");
+            text.push_str(words::STATS_MORE);
         }
         text
     }
@@ -133,6 +128,10 @@ impl<'a> SessionStats<'a> {
             "cache_misses": self.cache_misses.iter().map(miss).collect::<Vec<_>>(),
         })
     }
+}
+
+fn render_row(name: &str, value: &str) -> String {
+    format!("  {name:<16}{value}\n")
 }
 
 /// The error of the predicted input, in hundredths of a percent of the billed input.

@@ -23,6 +23,14 @@ pub(crate) fn describe_no_terminal(prompt: &str) -> String {
     format!("this is not a terminal; ask with -p: windlass -p \"{prompt}\"")
 }
 
+pub(crate) fn describe_misuse(what: &str, page: &str) -> String {
+    format!("{what}; see {page} --help")
+}
+
+pub(crate) fn describe_unsupported_flag(flag: &str, why: &str) -> String {
+    format!("{flag} is not supported: {why}")
+}
+
 pub(crate) fn describe_unknown_subcommand(word: &str, near: &str) -> String {
     format!("there is no command `{word}`; did you mean `windlass {near}`?")
 }
@@ -176,4 +184,12 @@ pub(crate) fn describe_no_cell(why: &str) -> String {
 
 pub(crate) fn describe_file_problem(file: &Path, why: &str) -> String {
     format!("{}: {why}", file.display())
+}
+
+pub(crate) fn describe_short_install(server: &str, limit: &str, needed: Duration) -> String {
+    format!(
+        "the MCP server `{server}` is installed at its first start, and MCP_TIMEOUT ends that after \
+         {limit}; set it to {} or more, or unset it",
+        needed.as_millis()
+    )
 }

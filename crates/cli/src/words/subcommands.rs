@@ -2,6 +2,8 @@
 
 use std::fmt::Display;
 
+use windlass_host::display::human_format::format_counted;
+
 /// A function for each text with places to fill in.
 macro_rules! texts {
     ($($name:ident($($place:ident),+): $text:literal;)*) => {
@@ -13,7 +15,16 @@ macro_rules! texts {
 
 // `windlass rehearse` and `windlass record`.
 
+pub(crate) const THE_SCRIPT: &str = "the script";
+pub(crate) const THE_RECORDING: &str = "the recording";
+pub(crate) const NO_ANSWER_FITS: &str = "no answer fits";
+
 texts! {
+    introduce_server(what, url): "Serving {what} at {url}. Ctrl-C stops it. In another \
+        terminal:\nexport ANTHROPIC_BASE_URL={url} ANTHROPIC_API_KEY=rehearsal\n";
+    describe_unstarted_recorder(error): "{error}; see windlass record --help";
+    introduce_recorder(name, url, exports): "Recording {name} at {url}. Ctrl-C stops it. In another \
+        terminal:\nexport {exports}\n";
     describe_unreadable_script(path, error): "the script {path} cannot be read: {error}; for an \
         example: windlass rehearse --example > script.toml";
     describe_bad_script(path, why): "the script {path}: {why}";
@@ -30,6 +41,20 @@ texts! {
 // `windlass sessions`, `fork`, `pack`, `unpack`, `replay`, `bugreport`, `context`.
 
 pub(crate) const LIST_ALL_SESSIONS: &str = "`windlass sessions list --all` lists all";
+/// What `sessions show` begins with.
+pub(crate) const SESSION_ROWS: [&str; 11] = [
+    "session",
+    "name",
+    "directory",
+    "branch",
+    "copy of",
+    "begun",
+    "last",
+    "messages",
+    "cost",
+    "journal",
+    "transcript",
+];
 pub(crate) const FORKED: &str = "Forked as it is now\n";
 pub(crate) const PACKED_WITHOUT_FILES: &str = "without the files of its directory";
 pub(crate) const REPLAY_MATCHES: &str = "Replay matches: all decisions identical.\n";
@@ -42,6 +67,8 @@ texts! {
     describe_similar_session(id): "the full id is needed; did you mean {id}?";
     describe_not_in_trash(id, trash): "there is no session `{id}` in the trash {trash}; `windlass \
         sessions restore` lists what is there";
+    describe_earlier_lines(hidden, id): "({hidden} earlier lines: windlass sessions export {id})\n";
+    describe_summary(text): "(history was summarised) {text}\n\n";
     describe_restored(id): "Restored session {id}; continue with: windlass -r {id}\n";
     describe_fork_point(point): "Forked before {point}\n";
     describe_copied_files(files, folder): "Copied {files} to {folder}\n";
@@ -53,6 +80,7 @@ texts! {
     describe_packed(session, files, file, kib): "Packed session {session} {files}: {file} ({kib} \
         KiB)\nContinue elsewhere: windlass unpack {file}\n";
     describe_unpacked(session, files): "Unpacked session {session} with {files}\n";
+    describe_unrecorded_decisions(count): ", {count} not recorded then";
     describe_replay_difference(record, note): "Replay differs: record {record} says {note}, which \
         does not follow now.\n";
     describe_unwritable_report(path, error): "{path} cannot be written: {error}; name another file: \
@@ -63,11 +91,60 @@ texts! {
         instead: windlass -p \"/context\" -r {session}";
 }
 
+pub(crate) fn describe_damaged_lines(lines: usize) -> String {
+    format!(", {} ignored", format_counted(lines, "damaged line"))
+}
+
+// `windlass models` and `stats`.
+
+pub(crate) const KEY_SET: &str = "set";
+pub(crate) const NO_TOOLS: &str = "no tools";
+pub(crate) const UNKNOWN_DAY: &str = "an unknown day";
+pub(crate) const MODEL_COLUMNS: [&str; 8] =
+    ["model", "window", "output", "in", "out", "cached", "key", ""];
+pub(crate) const STATS_ROWS: [&str; 8] = [
+    "requests",
+    "fresh input",
+    "cache written",
+    "cache read",
+    "output",
+    "cost",
+    "input predicted",
+    "cache misses",
+];
+pub(crate) const STATS_SNAPSHOTS: &str = "snapshots";
+pub(crate) const STATS_MORE: &str = "    more are in --json\n";
+
+texts! {
+    describe_no_such_model(part): "no known model has `{part}` in its name; `windlass models` lists \
+        all, and one that is not listed can be asked all the same";
+    explain_models(day, path): "\nWindow and output in tokens; dollars per million tokens, as of {day}; \
+        where a price depends on\nthe length of the prompt, the higher one. Other models work, too, \
+        as provider/name. To add or\ncorrect a row: {path}\n";
+    title_session(id): "Session {id}\n";
+    count_tokens(count): "{count} tokens";
+    describe_cache_reads(read, predicted): "{read} tokens, {predicted} predicted";
+    describe_median_errors(first, last): "median error {first} in the first half, {last} in the last";
+    describe_cache_miss(at, model, read, predicted, why): "    {at} {model}: {read} of {predicted} \
+        tokens read: {why}\n";
+    describe_snapshots(kib, contents): "{kib} KiB, {contents} contents of the directory";
+}
+
 // `windlass permission`, `trust` and `hooks`.
 
 pub(crate) const NO_TRUST_STORE: &str = "there is no home directory to remember it in; set HOME";
 pub(crate) const NOTHING_TRUSTED: &str = "No project is trusted.\n";
 pub(crate) const HOOK_EVENT_UNUSED: &str = " (never runs here)";
+pub(crate) const NO_HOOKS: &str = "No hooks.\n";
+pub(crate) const HOOK_FAILED: &str = "failed";
+pub(crate) const HOOK_SAYS: &str = "says";
+pub(crate) const HOOK_TELLS_MODEL: &str = "tells the model";
+pub(crate) const HOOK_TELLS_USER: &str = "tells you";
+pub(crate) const HOOK_CHANGES_INPUT: &str = "changes the input to";
+pub(crate) const HOOK_WROTE: &str = "wrote";
+pub(crate) const HOOK_WROTE_ERRORS: &str = "wrote to standard error";
+pub(crate) const HOOK_NO_OPINION: &str = "no opinion";
+pub(crate) const HOOK_ALLOWS: &str = "allow; deny and ask rules still hold";
 pub(crate) const HOOK_INPUT_IS_OBJECT: &str = "--input: give a JSON object";
 
 texts! {
@@ -85,6 +162,16 @@ texts! {
     describe_unknown_event(name, all): "there is no event `{name}`; the events are {all}";
     describe_similar_event(name, similar, all): "there is no event `{name}`; did you mean {similar}? \
         The events are {all}";
+    describe_unreadable_cases(problem): "cannot be read: {problem}";
+    describe_long_case(bytes): "longer than {bytes} bytes";
+    describe_case_without_text(error): "not text: {error}";
+    describe_exit_code(code): ", exit code {code}";
+    describe_combined(verdict): "together: {verdict}\n";
+    describe_combined_answer(answer): "together, to the question: {answer}\n";
+    describe_hook_ask(why): "ask: {why}";
+    describe_hook_defer(why): "defer: {why}";
+    describe_hook_block(why): "no: {why}";
+    describe_hook_halt(why): "end the run: {why}";
     describe_no_matching_hook(event): "No hook matches {event}.\n";
 }
 
@@ -96,15 +183,17 @@ pub(crate) const KEY_ORDER: &str = "
 Looked for in this order: environment, key_file or key_command of config.toml, key ring.
 `windlass key set PROVIDER` puts one into the key ring.
 ";
-pub(crate) const KEY_MISSING: &str = "no key came";
-pub(crate) const KEY_TOO_LONG: &str = "that is too long for a key";
-pub(crate) const KEY_WITH_BLANKS: &str = "a key is one word without blanks";
-pub(crate) const KEY_WITH_OTHER_LETTERS: &str = "it contains characters that no key has";
 pub(crate) const KEY_TIMEOUT: &str = "no input arrived in time";
+pub(crate) const KEY_USAGE: &str = "unknown arguments; use `windlass key set PROVIDER`, `windlass key \
+    list` or `windlass key remove PROVIDER`; see windlass key --help";
+pub(crate) const SOME_CONFIG: &str = "your config.toml";
 pub(crate) const NO_LOGIN: &str = "there is no login: a key is stored with `windlass key set \
     PROVIDER` and removed with `windlass key remove PROVIDER`";
 
 texts! {
+    describe_key_as_argument(provider): "a key is not taken from the command line, where other \
+        programs and the shell's history see it; run `windlass key set {provider}` and type it, or \
+        pipe it in";
     describe_key_sources(first, unused): "{first}; not used: {unused}";
     describe_unreadable_keyring(error): "The key ring cannot be read: {error}.\n";
     describe_unknown_provider(known, config): "there is no such provider; there are {known}; another \
@@ -145,6 +234,7 @@ pub(crate) const MCP_NEEDS_TRUST: &str =
 pub(crate) const NO_HOME: &str = "there is no home directory; set HOME";
 
 texts! {
+    describe_login(address): "Log in here: {address}";
     describe_bad_pair(value, what, separator): "`{value}` is not a valid {what}; write \
         NAME{separator}VALUE";
     describe_bad_entry(error): "the entry is not JSON: {error}";
@@ -159,6 +249,9 @@ texts! {
 // The program itself.
 
 texts! {
+    describe_missing_program(name, program): "`windlass {name}` needs the program {program}, which is \
+        not installed; put it beside `windlass` or on the PATH";
+    describe_unstarted_program(program, error): "{program} cannot be started: {error}";
     describe_no_event_queue(error): "the system provides no event queue: {error}; close some programs \
         and try again";
     describe_unwritable_output(error): "it could not be written to standard output: {error}";

@@ -35,7 +35,9 @@ fn every_mistake_costs_one_line() {
         (&["rehearse"], 2, &["SCRIPT"]),
         (&["rehearse", "nowhere.toml"], 2, &["nowhere.toml", "--example"]),
         (&["bound", "--max-turns", "x"], 2, &["x"]),
-        (&["demo", "--slow"], 2, &["--slow"]),
+        (&["demo", "--slow"], 2, &["--slow", "see windlass demo --help"]),
+        (&["hooks", "test"], 2, &["not provided: <EVENT>; see windlass hooks test --help"]),
+        (&["mcp", "add"], 2, &["not provided: <NAME> <TARGET>; see windlass mcp add --help"]),
     ];
     for (arguments, code, words) in cases {
         let dirs = TestDirs::new();

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use windlass_rehearsal::{Rehearsal, Script, ScriptedAnswer, ScriptedFault};
 
 use crate::acp_client::AcpClient;
+use crate::conversation::talk::{READY, Talk};
 use crate::fixture::{NO_WAIT_MAX, PATIENCE, TestDirs, play, run, run_with_input, wait_until_gone};
 use crate::session_bus::SessionBus;
 use crate::terminal::terminal;
@@ -68,6 +69,24 @@ fn a_key_is_kept_used_listed_and_removed() {
     assert!(remove().answer().contains("from the key ring"));
     assert!(remove().error_line(1).contains("no key for anthropic in the key ring"));
     assert_eq!(sources(&listed(&bus, &dirs), "anthropic"), json!([]));
+}
+
+#[test]
+fn a_key_that_is_entered_at_the_first_start_goes_into_the_key_ring() {
+    let dirs = TestDirs::new();
+    let Some(bus) = SessionBus::with_open_keyring(&dirs) else { return };
+    let mut talk = Talk::sized(bus.windlass(&dirs, &[]), 24, 100);
+    talk.until("Enter an API key");
+    talk.key("Enter\r");
+    talk.until("Key for which provider?");
+    talk.key("anthropic\r");
+    talk.until("API key for anthropic");
+    talk.key("sk-typed\r");
+    talk.until("Stored the key for anthropic in the key ring");
+    talk.until(READY);
+    assert_eq!(talk.end(), Some(0));
+    assert_eq!(sources(&listed(&bus, &dirs), "anthropic"), json!(["key ring"]));
+    assert!(!dirs.home().join(".config/windlass/keys").exists());
 }
 
 /// A command prints the key that was found in the ring; it reaches nothing that is kept or sent.

@@ -1,9 +1,13 @@
-//! How numbers, spans and failures are put into words for people.
+//! How numbers, spans and failures are put into words for people; the sentences are in `words.rs`.
 
 use std::time::Duration;
 
 use windlass_vocabulary::notice::RunEnding;
 use windlass_vocabulary::{FailureKind, MicroUsd, ModelFailure, Outcome, Terminal};
+
+pub use crate::words::describe_failure_kind;
+
+use crate::words;
 
 /// A number with commas between the thousands.
 pub fn format_count(number: u64) -> String {
@@ -40,26 +44,6 @@ pub fn format_seconds(span: Duration) -> String {
     format!("{:.1} s", span.as_secs_f64())
 }
 
-pub fn describe_failure_kind(kind: FailureKind) -> &'static str {
-    match kind {
-        FailureKind::PromptTooLong => "the prompt is too long",
-        FailureKind::MediaTooLarge => "images or documents are too large",
-        FailureKind::BadImage => "an image cannot be used",
-        FailureKind::Overloaded => "the model is overloaded",
-        FailureKind::RateLimited => "too many requests",
-        FailureKind::ServerFault => "the server failed",
-        FailureKind::Transport => "the connection failed",
-        FailureKind::ModelGone => "there is no such model",
-        FailureKind::InvalidRequest => "the request was rejected as invalid",
-        FailureKind::ForeignSignature => "reasoning of another model was refused",
-        FailureKind::Unauthorised => "the key was refused",
-        FailureKind::Quota => "the account's quota is used up",
-        FailureKind::Refused => "refused by the provider's policy",
-        FailureKind::OutputLimit => "the answer was cut at the output limit",
-        FailureKind::Misconfigured => "the request cannot be made",
-    }
-}
-
 /// What failed, and the server's message without a repetition of that.
 pub fn describe_failure(failed: &ModelFailure) -> (&'static str, &str) {
     let message = failed.message.as_str();
@@ -67,7 +51,7 @@ pub fn describe_failure(failed: &ModelFailure) -> (&'static str, &str) {
         (failed.kind, message.strip_prefix(UNREACHABLE_PREFIX))
     {
         let cause = cause.strip_prefix(" (").and_then(|cause| cause.strip_suffix(')'));
-        return ("offline? the server cannot be reached", cause.unwrap_or(message));
+        return (words::SERVER_UNREACHABLE, cause.unwrap_or(message));
     }
     let what = describe_failure_kind(failed.kind);
     let rest = message.strip_prefix(what).and_then(|rest| rest.strip_prefix(": "));
@@ -93,26 +77,24 @@ pub fn describe_run_failure(
                 | Outcome::ToolDeferred
                 | Outcome::StorageFailed,
             ) => return None,
-            Some(Outcome::Refusal) => "rephrase the task, or use another --model",
-            Some(Outcome::OutputLimitExhausted) => "ask for less at a time",
-            Some(Outcome::NotCompacted) => "there may be too little to summarise yet",
+            Some(Outcome::Refusal) => words::ADVICE_REFUSAL,
+            Some(Outcome::OutputLimitExhausted) => words::ADVICE_OUTPUT_LIMIT,
+            Some(Outcome::NotCompacted) => words::ADVICE_NOT_COMPACTED,
             Some(Outcome::Empty | Outcome::PausesExhausted | Outcome::Circled) => {
-                "try again, or use another --model"
+                words::ADVICE_TRY_AGAIN
             }
         },
-        Terminal::BlockingLimit | Terminal::PromptTooLong => {
-            "give it less to read, or a --model with a larger window"
-        }
-        Terminal::ImageError => "leave the image out",
+        Terminal::BlockingLimit | Terminal::PromptTooLong => words::ADVICE_TOO_LONG,
+        Terminal::ImageError => words::ADVICE_IMAGE,
         Terminal::ModelError => match &ending.failure {
             Some(failure) => return Some(of_server(failure)),
-            None => "run it again with --verbose to see more",
+            None => words::ADVICE_VERBOSE,
         },
-        Terminal::AbortedStreaming | Terminal::AbortedTools => "run it again to start over",
-        Terminal::StopHookPrevented => "look at the hook, or run without it",
-        Terminal::HookStopped => "look at what it says above, and change the task or the rules",
-        Terminal::MaxTurns => "raise it with --max-turns",
-        Terminal::MaxBudgetUsd => "raise it with --max-budget-usd",
+        Terminal::AbortedStreaming | Terminal::AbortedTools => words::ADVICE_START_OVER,
+        Terminal::StopHookPrevented => words::ADVICE_STOP_HOOK,
+        Terminal::HookStopped => words::ADVICE_HOOK_STOPPED,
+        Terminal::MaxTurns => words::ADVICE_TURNS,
+        Terminal::MaxBudgetUsd => words::ADVICE_BUDGET,
     };
     Some(format!("{}; {advice}", ending.why))
 }

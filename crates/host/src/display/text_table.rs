@@ -3,6 +3,7 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::strip_control_characters;
+use crate::words::{JUST_NOW, count_ago};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ColumnAlignment {
@@ -44,16 +45,11 @@ pub fn format_time_ago(millis: u64) -> String {
 
 fn format_age(seconds: u64) -> String {
     match seconds {
-        0..60 => "just now".to_owned(),
+        0..60 => JUST_NOW.to_owned(),
         60..3_600 => count_ago(seconds / 60, "minute"),
         3_600..172_800 => count_ago(seconds / 3_600, "hour"),
         _ => count_ago(seconds / 86_400, "day"),
     }
-}
-
-fn count_ago(number: u64, unit: &str) -> String {
-    let plural = if number == 1 { "" } else { "s" };
-    format!("{number} {unit}{plural} ago")
 }
 
 #[cfg(test)]

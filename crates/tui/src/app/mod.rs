@@ -283,6 +283,11 @@ impl App {
         self.scrollback.needs_blank_line()
     }
 
+    /// As above, if the live lines are calls: they stand together with short ones that ended.
+    pub fn needs_blank_line_before_call(&self) -> bool {
+        self.scrollback.needs_blank_line_before_call()
+    }
+
     /// The conversation went back: what the session cost and which tasks it had is as it was then.
     pub fn rewind_to(&mut self, words: &str, prompt: String, tasks: &str) {
         self.show_text(words, TextStyle::Dim);

@@ -77,7 +77,7 @@ impl App {
                 self.input.queued_input.push(prompt);
             }
             Notice::Billed { total, cost, .. } => self.usage.count_cost(total.0, cost.0),
-            Notice::Warning(words) => self.show_text(&format!("! {words}"), TextStyle::Warning),
+            Notice::Warning(words) => self.show_warning(words),
             Notice::MaxTurnsReached { limit, .. } => {
                 self.show_dim_line(&words::describe_turn_limit(*limit));
             }
@@ -146,7 +146,7 @@ impl App {
         } else if ending.terminal.is_error() {
             actions.push(AppAction::ExplainEnding(Box::new(ending.clone())));
         } else if ending.outcome == Some(Outcome::NotCompacted) {
-            self.show_dim_line(&format!("{}; {}", ending.why, words::NOT_COMPACTED_ADVICE));
+            self.show_dim_line(words::NOT_COMPACTED);
         } else if elapsed >= DONE_LINE_AFTER {
             self.show_dim_line(&words::describe_done(elapsed));
         }
@@ -175,6 +175,15 @@ impl App {
         }
         self.push_scrollback([StyledLine::new()]);
         self.transcript.push(TranscriptEntry::Note(words));
+    }
+
+    fn show_warning(&mut self, words: &str) {
+        self.scrollback.start_text();
+        let words = format!("! {}", sanitize::strip_control(words));
+        for line in words.lines() {
+            let line = StyledLine::from_text(line, TextStyle::Warning);
+            self.push_scrollback(line.wrap(self.size.width, 2));
+        }
     }
 
     fn show_side_answer(&mut self, answer: &Result<String, String>) {
@@ -335,7 +344,31 @@ mod tests {
     use super::*;
     use crate::screen_size::ScreenSize;
     use crate::session_facts::TuiSessionFacts;
-    use windlass_vocabulary::{FailureKind, MessageId, Millis, PermissionMode};
+    use windlass_vocabulary::{FailureKind, MessageId, Millis, PermissionMode, ToolCall};
+
+    #[test]
+    fn a_warning_stands_apart_from_the_call_below_it() {
+        let size = ScreenSize { width: 20, rows: 24 };
+        let mut app = App::new(TuiSessionFacts::default(), PermissionMode::Default, size);
+        app.handle_notice(&Notice::RunStarted);
+        app.handle_notice(&Notice::Warning("another session works here".to_owned()));
+        let words: Vec<String> = app
+            .take_scrollback(100)
+            .iter()
+            .map(|line| line.plain_text().trim_end().to_owned())
+            .collect();
+        assert_eq!(words, ["! another session", "  works here"]);
+        app.handle_notice(&Notice::ToolStarted(ToolCall {
+            id: "c".into(),
+            name: "Bash".into(),
+            input: windlass_vocabulary::Json::from_checked(r#"{"command":"ls"}"#),
+            signature: None,
+        }));
+        let live: Vec<String> =
+            crate::view::render_live(&app).0.iter().map(StyledLine::plain_text).collect();
+        assert_eq!(live.first().map(String::as_str), Some(""), "{live:?}");
+        assert!(live.get(1).is_some_and(|line| line.contains("Bash(ls)")), "{live:?}");
+    }
 
     #[test]
     fn retries_are_one_line_that_counts() {

@@ -104,6 +104,13 @@ impl ScrollbackQueue {
         }
     }
 
+    pub fn needs_blank_line_before_call(&self) -> bool {
+        match self.last_block {
+            LastBlock::LongCall | LastBlock::Text => true,
+            LastBlock::Blank | LastBlock::OpenAnswer | LastBlock::Call | LastBlock::Remark => false,
+        }
+    }
+
     /// Separates what follows from the block before it.
     pub fn start_text(&mut self) {
         if self.needs_blank_line() {

@@ -3,6 +3,8 @@
 pub(crate) mod dragged_images;
 pub mod vim;
 
+use std::collections::VecDeque;
+
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
@@ -20,7 +22,10 @@ pub struct Composer {
     history_index: Option<usize>,
     /// What was typed before the history was opened.
     unsent_text: String,
+    unsent_pastes: Vec<FoldedPaste>,
     folded_pastes: Vec<FoldedPaste>,
+    /// Prompts of this session that had pastes, the oldest first.
+    folded_prompts: VecDeque<FoldedPrompt>,
     /// Images in this prompt.
     image_count: usize,
     /// What Ctrl-K, Ctrl-U or Ctrl-W deleted last.
@@ -33,6 +38,22 @@ struct FoldedPaste {
     label: String,
     /// What is sent instead of it.
     text: String,
+}
+
+/// A prompt as it was shown, so that it looks the same when it comes back.
+#[derive(Clone, Debug)]
+struct FoldedPrompt {
+    /// Its entry in the history.
+    entry: String,
+    shown: String,
+    pastes: Vec<FoldedPaste>,
+}
+
+impl FoldedPrompt {
+    fn size_bytes(&self) -> usize {
+        let pastes = self.pastes.iter().map(|paste| paste.text.len()).sum::<usize>();
+        self.entry.len() + self.shown.len() + pastes
+    }
 }
 
 impl Composer {
@@ -291,6 +312,7 @@ impl Composer {
         if next < self.history.len() {
             if self.history_index.is_none() {
                 self.unsent_text = self.text.clone();
+                self.unsent_pastes = std::mem::take(&mut self.folded_pastes);
             }
             self.show_history_entry(Some(next));
         }
@@ -304,11 +326,45 @@ impl Composer {
 
     fn show_history_entry(&mut self, which: Option<usize>) {
         self.history_index = which;
-        self.text = match which {
-            Some(number) => self.history.iter().rev().nth(number).cloned().unwrap_or_default(),
-            None => std::mem::take(&mut self.unsent_text),
-        };
+        match which {
+            Some(number) => {
+                let entry = self.history.iter().rev().nth(number).cloned().unwrap_or_default();
+                self.text = self.fold_again(entry);
+            }
+            None => {
+                self.text = std::mem::take(&mut self.unsent_text);
+                self.folded_pastes = std::mem::take(&mut self.unsent_pastes);
+            }
+        }
         self.cursor_offset = self.text.len();
+    }
+
+    /// A prompt that comes back is shown as it was typed, with its pastes folded.
+    fn fold_again(&mut self, entry: String) -> String {
+        let is_known = |prompt: &&FoldedPrompt| {
+            prompt.entry == entry || expand_pastes(&prompt.shown, &prompt.pastes) == entry
+        };
+        let known = self.folded_prompts.iter().rev().find(is_known);
+        let Some(FoldedPrompt { shown, pastes, .. }) = known.cloned() else {
+            return entry;
+        };
+        self.folded_pastes = pastes;
+        shown
+    }
+
+    /// Keeps the pastes of a prompt for as long as there is room.
+    fn keep_folded_prompt(&mut self, prompt: FoldedPrompt) {
+        if prompt.pastes.is_empty() {
+            return;
+        }
+        self.folded_prompts.retain(|known| known.entry != prompt.entry);
+        self.folded_prompts.push_back(prompt);
+        let size = |prompts: &VecDeque<FoldedPrompt>| {
+            prompts.iter().map(FoldedPrompt::size_bytes).sum::<usize>()
+        };
+        while size(&self.folded_prompts) > FOLDED_BYTES_MAX {
+            self.folded_prompts.pop_front();
+        }
     }
 
     /// The word before the cursor if it begins with `sign`: its offset, and the rest of it.
@@ -341,31 +397,12 @@ impl Composer {
 
     /// The text as it would be sent, with pastes in place of their labels.
     pub fn full_text(&self) -> String {
-        self.expand_pastes(&self.text)
-    }
-
-    /// In one pass: a paste that holds the label of another stays as it is.
-    fn expand_pastes(&self, shown: &str) -> String {
-        let mut full = String::with_capacity(shown.len());
-        let mut rest = shown;
-        loop {
-            let first = self
-                .folded_pastes
-                .iter()
-                .filter_map(|paste| rest.find(paste.label.as_str()).map(|at| (at, paste)));
-            let Some((at, paste)) = first.min_by_key(|(at, _)| *at) else {
-                full.push_str(rest);
-                return full;
-            };
-            full.push_str(rest.get(..at).unwrap_or_default());
-            full.push_str(&paste.text);
-            rest = rest.get(at + paste.label.len()..).unwrap_or_default();
-        }
+        expand_pastes(&self.text, &self.folded_pastes)
     }
 
     /// Replaces the whole text. A long one is folded like a paste.
     pub fn set_text(&mut self, text: impl Into<String>) {
-        let text = text.into();
+        let text = self.fold_again(text.into());
         self.text = match text.len() > SET_BYTES_MAX {
             true => self.fold_paste(text),
             false => text,
@@ -377,13 +414,23 @@ impl Composer {
     /// Takes the prompt, and adds it to the history.
     pub fn submit(&mut self) -> TypedPrompt {
         let shown = std::mem::take(&mut self.text);
-        let full = self.expand_pastes(&shown);
-        self.folded_pastes.clear();
+        let full = expand_pastes(&shown, &self.folded_pastes);
+        let pastes = std::mem::take(&mut self.folded_pastes);
         self.image_count = 0;
         self.cursor_offset = 0;
         self.history_index = None;
         // A long paste is not kept in the history; its label is.
-        let entry = if full.len() > HISTORY_BYTES_MAX { shown.clone() } else { full.clone() };
+        let is_long = full.len() > HISTORY_BYTES_MAX;
+        let entry = if is_long { shown.clone() } else { full.clone() };
+        if is_long {
+            // An older prompt with the same label would come back with this paste.
+            self.history.retain(|known| *known != entry);
+        }
+        self.keep_folded_prompt(FoldedPrompt {
+            entry: entry.clone(),
+            shown: shown.clone(),
+            pastes,
+        });
         if !shown.trim().is_empty() && self.history.last() != Some(&entry) {
             self.history.push(entry);
             let over = self.history.len().saturating_sub(HISTORY_MAX);
@@ -393,10 +440,29 @@ impl Composer {
     }
 }
 
+/// In one pass: a paste that holds the label of another stays as it is.
+fn expand_pastes(shown: &str, pastes: &[FoldedPaste]) -> String {
+    let mut full = String::with_capacity(shown.len());
+    let mut rest = shown;
+    loop {
+        let first =
+            pastes.iter().filter_map(|paste| rest.find(paste.label.as_str()).map(|at| (at, paste)));
+        let Some((at, paste)) = first.min_by_key(|(at, _)| *at) else {
+            full.push_str(rest);
+            return full;
+        };
+        full.push_str(rest.get(..at).unwrap_or_default());
+        full.push_str(&paste.text);
+        rest = rest.get(at + paste.label.len()..).unwrap_or_default();
+    }
+}
+
 const PASTE_LINES_MAX: usize = 8;
 const PASTE_BYTES_MAX: usize = 2_000;
 /// A longer text from an editor or the history is folded: every key lays out the whole text again.
 const SET_BYTES_MAX: usize = 16 * 1024;
+/// Of all prompts whose pastes are kept.
+const FOLDED_BYTES_MAX: usize = 4 * 1024 * 1024;
 const HISTORY_MAX: usize = 500;
 const HISTORY_BYTES_MAX: usize = 16 * 1024;
 
@@ -450,6 +516,29 @@ mod tests {
         assert_eq!(composer.text(), "two");
         composer.move_cursor(CursorMove::Down);
         assert_eq!(composer.text(), "draft");
+    }
+
+    #[test]
+    fn a_prompt_that_comes_back_keeps_its_labels_and_its_pastes() {
+        for lines in [20, 5_000] {
+            let mut composer = Composer::default();
+            let long = "a line\n".repeat(lines);
+            composer.insert("see ");
+            composer.paste(&long);
+            let sent = composer.submit();
+            composer.insert("draft ");
+            composer.paste(&"other\n".repeat(lines));
+            let draft = composer.text().to_owned();
+            composer.move_cursor(CursorMove::Up);
+            assert_eq!(composer.text(), sent.shown);
+            assert_eq!(composer.full_text(), sent.text);
+            composer.move_cursor(CursorMove::Down);
+            assert_eq!(composer.text(), draft);
+            assert!(composer.full_text().contains("other"), "{lines}");
+            composer.clear();
+            composer.set_text(sent.text.clone());
+            assert_eq!(composer.submit(), sent, "taken back from the queue");
+        }
     }
 
     #[test]

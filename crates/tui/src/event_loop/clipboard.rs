@@ -57,17 +57,13 @@ fn read_clipboard_image() -> Result<Vec<u8>, String> {
         }
         match read_program_output(name, arguments) {
             Ok(bytes) if bytes.starts_with(PNG_SIGNATURE) => return Ok(bytes),
-            Ok(_) => tried.push(format!("{name} has none")),
+            Ok(_) => tried.push(words::describe_clipboard_without_image(name)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => tried.push(format!("{name}: {error}")),
         }
     }
     Err(match tried.is_empty() {
-        true => {
-            "no program here knows the clipboard: install wl-paste, xclip or pngpaste, or drag \
-                 the image in"
-                .to_owned()
-        }
+        true => words::NO_CLIPBOARD_PROGRAM.to_owned(),
         false => words::describe_empty_clipboard(&tried.join("; ")),
     })
 }
@@ -90,10 +86,10 @@ fn read_program_output(program: &str, arguments: &[&str]) -> io::Result<Vec<u8>>
     });
     let read = output.recv_timeout(PROGRAM_TIMEOUT);
     kill_process_group_of(&mut child);
-    let bytes = read.map_err(|_| io::Error::other("it takes too long"))??;
+    let bytes = read.map_err(|_| io::Error::other(words::CLIPBOARD_TOO_SLOW))??;
     match u64::try_from(bytes.len()).is_ok_and(|length| length <= IMAGE_MAX) {
         true => Ok(bytes),
-        false => Err(io::Error::other("the image is too large")),
+        false => Err(io::Error::other(words::IMAGE_TOO_LARGE)),
     }
 }
 

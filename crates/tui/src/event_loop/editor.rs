@@ -113,7 +113,7 @@ fn write_prompt_file(text: &str) -> io::Result<PathBuf> {
             Err(error) => return Err(error),
         }
     }
-    Err(io::Error::other("no name is left"))
+    Err(io::Error::other(words::NO_EDIT_FILE_NAME))
 }
 
 /// Runs `VISUAL` or `EDITOR` through a shell, because it may contain arguments. Blocks while the
@@ -129,7 +129,7 @@ fn run_editor(path: &Path) -> io::Result<()> {
         .status()?;
     match status.success() {
         true => Ok(()),
-        false => Err(io::Error::other(format!("it ended with {status}; set EDITOR to another"))),
+        false => Err(io::Error::other(words::describe_editor_exit(status))),
     }
 }
 

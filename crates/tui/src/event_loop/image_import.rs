@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::TuiEventLoop;
 use super::task_outcome::TuiTaskOutcome;
+use crate::words;
 
 impl TuiEventLoop {
     /// Imports a dragged image without asking: the user named it, so the session may see it.
@@ -30,7 +31,7 @@ fn read_image_file(path: &Path) -> io::Result<Vec<u8>> {
     let file = File::open(path)?;
     let metadata = file.metadata()?;
     if !metadata.is_file() || metadata.len() > IMAGE_MAX {
-        return Err(io::Error::other("it is no file, or too large"));
+        return Err(io::Error::other(words::NOT_AN_IMAGE_FILE));
     }
     let mut bytes = Vec::new();
     file.take(IMAGE_MAX).read_to_end(&mut bytes)?;
@@ -47,7 +48,7 @@ pub(super) fn store_image(directory: &Path, name: &str, bytes: &[u8]) -> Result<
     let written = created.and_then(|()| open()).and_then(|mut file| file.write_all(bytes));
     match written {
         Ok(()) => Ok(path),
-        Err(error) => Err(format!("the image cannot be kept at {}: {error}", path.display())),
+        Err(error) => Err(words::describe_unstored_image(&path, &error)),
     }
 }
 

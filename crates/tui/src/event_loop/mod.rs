@@ -133,8 +133,13 @@ impl TuiEventLoop {
         while self.closing != ClosingState::Closing {
             let tick = self.next_tick();
             let status = self.status.next_due();
-            let background_ended =
-                self.session.wait_for_background_end(self.count_ended_background_tasks());
+            // Shown and waited for by one look: a task that ends between two would stay on the screen.
+            let before = self.app.session.background_tasks;
+            let ended_tasks = self.refresh_background_tasks();
+            if self.app.session.background_tasks != before {
+                frame = frame.or_else(|| Some(self.next_frame_at(FRAME_INTERVAL)));
+            }
+            let background_ended = self.session.wait_for_background_end(ended_tasks);
             let settles =
                 self.parser.has_partial_sequence().then(|| Instant::now() + SEQUENCE_WAIT);
             tokio::select! {
@@ -167,9 +172,7 @@ impl TuiEventLoop {
                     None => self.closing = ClosingState::Closing,
                 },
                 // Nothing else tells that a task has ended while no run is active.
-                () = background_ended => {
-                    self.app.session.background_tasks = self.count_background_tasks();
-                }
+                () = background_ended => {}
                 () = wait_until(settles) => {
                     let input = self.parser.flush_pending();
                     self.handle_input(input)?;
@@ -191,7 +194,6 @@ impl TuiEventLoop {
     /// Also takes further notices that are ready: as many as one frame may cost.
     fn handle_notices(&mut self, first: Notice, notices: &mut Notices) {
         self.app.now = self.started.elapsed();
-        self.app.session.background_tasks = self.count_background_tasks();
         let more = std::iter::from_fn(|| notices.try_next()).take(NOTICES_MAX);
         for notice in std::iter::once(first).chain(more) {
             self.host.observe_notice(&notice);
@@ -284,7 +286,12 @@ impl TuiEventLoop {
             AppAction::CountContext => self.count_context(),
             AppAction::Interrupt => self.show_send_error(self.session.interrupt(Interrupt::User)),
             AppAction::MoveToBackground => {
-                let is_moved = self.session.move_awaited_to_background(None);
+                // By name: what an agent waits for stays with the agent.
+                let mut is_moved = false;
+                for running in &self.app.run.calls {
+                    let call = Some(running.call.id.as_str());
+                    is_moved |= self.session.move_awaited_to_background(call);
+                }
                 self.app.keys.hint = Some(match is_moved {
                     true => words::HINT_MOVED,
                     false => words::HINT_NOTHING_TO_MOVE,
@@ -299,7 +306,7 @@ impl TuiEventLoop {
 
     /// Leaving stops what runs in the background, so it warns once.
     fn quit(&mut self) {
-        let tasks = self.count_background_tasks();
+        let tasks = self.app.session.background_tasks;
         if tasks == 0 || self.closing == ClosingState::Warned {
             self.closing = ClosingState::Closing;
             return;
@@ -308,13 +315,12 @@ impl TuiEventLoop {
         self.app.show_text(&words::warn_before_exit(tasks), TextStyle::Warning);
     }
 
-    fn count_ended_background_tasks(&self) -> usize {
-        self.session.background_tasks().iter().filter(|task| task.end_summary.is_some()).count()
-    }
-
-    fn count_background_tasks(&self) -> usize {
+    /// Returns how many have ended.
+    fn refresh_background_tasks(&mut self) -> usize {
         let tasks = self.session.background_tasks();
-        tasks.iter().filter(|task| task.end_summary.is_none()).count()
+        let ended = tasks.iter().filter(|task| task.end_summary.is_some()).count();
+        self.app.session.background_tasks = tasks.len() - ended;
+        ended
     }
 
     fn show_send_error<E: std::fmt::Display>(&mut self, sent: Result<(), E>) {

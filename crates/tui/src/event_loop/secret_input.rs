@@ -13,23 +13,27 @@ use crate::setup::TuiDisplayOptions;
 use crate::styled_line::{StyledLine, TextStyle};
 use crate::{text, words};
 
-/// Lets the user type or paste a secret; `None` if they cancel. Only its length is shown.
+/// Lets the user type or paste a secret; `None` if they cancel. Only its length is shown, and what
+/// `check` says is wrong with it.
 ///
 /// # Errors
 /// When the terminal cannot be used.
 pub async fn run_secret_input(
     display: TuiDisplayOptions,
     title: &str,
+    check: fn(&str) -> Result<&str, &'static str>,
 ) -> io::Result<Option<String>> {
     let mut renderer = TerminalRenderer::open(display)?;
     let mut reader = TerminalReader::start()?;
     let mut parser = InputParser::default();
     let mut composer = Composer::default();
+    let mut problem = "";
     let secret = 'typing: loop {
         let width = renderer.size().width;
         let mut lines = text::render_plain(title, TextStyle::Heading, width);
         let dots = "•".repeat(composer.text().chars().count().min(DOTS_MAX));
         lines.push(StyledLine::from_text(format!("  {dots}▏"), TextStyle::Plain));
+        lines.extend(text::render_plain(problem, TextStyle::Warning, width));
         let hint = StyledLine::from_text(words::INPUT_KEYS, TextStyle::Dim);
         lines.push(hint.truncate_to_width(width));
         renderer.draw_lines(&lines, "")?;
@@ -43,20 +47,24 @@ pub async fn run_secret_input(
         };
         for typed in typed {
             match typed {
-                TerminalInput::Key(InputKey::Enter) => {
-                    break 'typing Some(composer.text().trim().to_owned());
-                }
+                TerminalInput::Key(InputKey::Enter) => match check(composer.text()) {
+                    Ok(secret) => break 'typing Some(secret.to_owned()),
+                    Err(why) => problem = why,
+                },
                 TerminalInput::Key(InputKey::Escape | InputKey::Cancel | InputKey::EndOfInput) => {
                     break 'typing None;
                 }
-                TerminalInput::Key(key) => composer.handle_line_key(&key),
+                TerminalInput::Key(key) => {
+                    problem = "";
+                    composer.handle_line_key(&key);
+                }
                 TerminalInput::Background { .. } => {}
             }
         }
     };
     reader.stop();
     renderer.clear()?;
-    Ok(secret.filter(|secret| !secret.is_empty()))
+    Ok(secret)
 }
 
 const DOTS_MAX: usize = 30;

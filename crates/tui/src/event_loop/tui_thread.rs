@@ -30,7 +30,7 @@ pub async fn run_tui(setup: TuiSetup) -> io::Result<String> {
         let _ = result_sender.send(result);
     })?;
     let _guard = TuiThreadGuard { cancel_sender: Some(cancel_sender), ended };
-    result.await.unwrap_or_else(|_| Err(io::Error::other("the terminal's thread is gone")))
+    result.await.unwrap_or_else(|_| Err(io::Error::other(crate::words::THREAD_ENDED)))
 }
 
 /// Dropping it cancels the thread and waits a moment until the terminal is restored.

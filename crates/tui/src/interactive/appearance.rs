@@ -104,6 +104,12 @@ pub(super) fn remember_theme(name: &str) {
     let _ = std::fs::write(path, format!("{name}\n"));
 }
 
+/// The name of the theme that the environment or `/theme` chose.
+pub(super) fn chosen_theme() -> String {
+    let named = std::env::var("WINDLASS_THEME").ok().filter(|name| !name.is_empty());
+    named.or_else(load_remembered_theme).unwrap_or_else(|| "auto".to_owned())
+}
+
 fn load_remembered_theme() -> Option<String> {
     let text = std::fs::read_to_string(find_theme_file()?).ok()?;
     Some(text.trim().to_owned())

@@ -63,9 +63,11 @@ pub async fn run_interactive(mut args: RunOptions) -> Result<InteractiveOutcome,
     let environment = process_environment;
     let display = appearance::detect_appearance(args.screen_reader);
     let mut unsent_text = String::new();
+    let mut startup_notes = Vec::new();
     loop {
         match startup_questions::ask_before_start(&mut args, display).await? {
             StartupDecision::Continue => {}
+            StartupDecision::ContinueWithNote(note) => startup_notes.push(note),
             StartupDecision::Quit(outcome) => return Ok(outcome),
         }
         let options = args.clone();
@@ -88,6 +90,10 @@ pub async fn run_interactive(mut args: RunOptions) -> Result<InteractiveOutcome,
                 };
                 match decision {
                     StartupDecision::Continue => continue,
+                    StartupDecision::ContinueWithNote(note) => {
+                        startup_notes.push(note);
+                        continue;
+                    }
                     StartupDecision::Quit(outcome) => return Ok(outcome),
                 }
             }
@@ -98,6 +104,7 @@ pub async fn run_interactive(mut args: RunOptions) -> Result<InteractiveOutcome,
             is_resumed: args.session.resume.is_some() || args.session.goes_on,
             display,
             settings: args.settings.clone(),
+            notes: std::mem::take(&mut startup_notes),
         };
         let end = run_session(plan, start, &mut signals).await?;
         unsent_text = end.unsent_text;
@@ -134,6 +141,8 @@ struct InteractiveStart {
     is_resumed: bool,
     display: crate::TuiDisplayOptions,
     settings: SettingsOptions,
+    /// What was done before the session started.
+    notes: Vec<String>,
 }
 
 struct InteractiveEnd {
@@ -163,7 +172,7 @@ async fn run_session(
     } = plan;
     // The id is for resuming, so it is shown when the session is over.
     notes.retain(|note| !note.contains(&session_id));
-    notes.extend(warnings);
+    notes.extend(warnings.into_iter().chain(start.notes));
     let mut agents = Vec::new();
     if let Some(subagents) = subagents {
         agents.clone_from(&subagents.definitions);
@@ -179,7 +188,7 @@ async fn run_session(
     let prompt_history = prompt_history::PromptHistory::new(journal.is_some(), &description.cwd);
     let (session, notices) = builder
         .start()
-        .map_err(|error| CommandError::failure(format!("{error}; correct it and try again")))?;
+        .map_err(|error| CommandError::failure(words::describe_unstarted_session(&error)))?;
     let _cleanup = plan.cleanup.map(SessionCleanup::spawn);
     mcp::attach_to_session(&plan.mcp_servers, &session);
     let next_session = Arc::new(Mutex::new(None));

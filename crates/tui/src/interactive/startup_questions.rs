@@ -20,6 +20,8 @@ use windlass_provider::local_server;
 
 pub(super) enum StartupDecision {
     Continue,
+    /// Something was done that the session shows when it starts.
+    ContinueWithNote(String),
     Quit(InteractiveOutcome),
 }
 
@@ -110,10 +112,10 @@ pub(super) async fn ask_without_key(
     match ask_choice(display, words::TITLE_WELCOME, words::WELCOME, choices).await? {
         Some(WelcomeChoice::RunDemo) => Ok(StartupDecision::Quit(InteractiveOutcome::RunDemo)),
         // Without a key the same question comes again.
-        Some(WelcomeChoice::EnterKey) => {
-            key_entry::enter_key(display).await?;
-            Ok(StartupDecision::Continue)
-        }
+        Some(WelcomeChoice::EnterKey) => Ok(match key_entry::enter_key(display).await? {
+            Some(note) => StartupDecision::ContinueWithNote(note),
+            None => StartupDecision::Continue,
+        }),
         Some(WelcomeChoice::ExplainKey) => Err(missing_key),
         Some(WelcomeChoice::UseModel(model)) => {
             args.model.model = Some(model);

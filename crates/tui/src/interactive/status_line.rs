@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use windlass_driver::{OneShotCommand, ToolSessionContext};
 
 use super::prompt_handler::PromptHandler;
+use super::words;
 use windlass_assembly::PROTOCOL_VERSION;
 
 impl PromptHandler {
@@ -34,7 +35,7 @@ impl PromptHandler {
         let context = Arc::clone(&self.expander.tools.tool_context);
         Some(Box::pin(async move {
             if let Err(why) = command.check() {
-                return Some(format!("The status line {why}"));
+                return Some(words::describe_status_line_problem(&why));
             }
             run_status_command(&command.line, &input, &context).await
         }))

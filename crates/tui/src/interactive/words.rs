@@ -72,6 +72,14 @@ pub(super) fn title_key(provider: &str) -> String {
     format!("API key for {provider}")
 }
 
+pub(super) fn describe_stored_key(provider: &str) -> String {
+    format!("Stored the key for {provider} in the key ring")
+}
+
+pub(super) fn describe_key_file(provider: &str, file: &str) -> String {
+    format!("Stored the key for {provider} in {file}, which only you can read")
+}
+
 pub(super) fn describe_unstored_key(
     provider: &str,
     config: &Path,
@@ -89,6 +97,10 @@ pub(super) fn label_local_model(model: &str) -> String {
 
 pub(super) fn describe_local_server(server: &str, port: u16) -> String {
     format!("{server} on port {port}")
+}
+
+pub(super) fn describe_unstarted_session(error: &dyn std::fmt::Display) -> String {
+    format!("{error}; correct it and try again")
 }
 
 pub(super) fn describe_terminal_failure(error: &std::io::Error) -> String {
@@ -129,6 +141,10 @@ pub(super) fn advise_command(ending: &RunEnding) -> Option<&'static str> {
             _,
         ) => None,
     }
+}
+
+pub(super) fn describe_status_line_problem(why: &dyn std::fmt::Display) -> String {
+    format!("The status line {why}")
 }
 
 // Shared by lists.
@@ -182,6 +198,22 @@ pub(super) fn describe_bad_agent_name(name: &str) -> String {
 
 pub(super) fn describe_taken_agent(name: &str) -> String {
     format!("`{name}` already exists")
+}
+
+pub(super) fn describe_taken_file(path: &Path) -> String {
+    format!("{} already exists", path.display())
+}
+
+pub(super) fn describe_unwritten_file(path: &Path, error: &std::io::Error) -> String {
+    format!("{} cannot be written: {error}", path.display())
+}
+
+/// What a new agent file says.
+pub(super) fn build_agent_template(name: &str) -> String {
+    format!(
+        "---\nname: {name}\ndescription: Use this agent when … (say when, and what it returns)\n\
+         tools: Read, Grep, Glob\n---\n\nYou are … Say what it does, how, and what it must not do.\n"
+    )
 }
 
 // /hooks
@@ -270,6 +302,16 @@ pub(super) const TITLE_CHECK: &str = "Check which command?";
 pub(super) const CHECK_HINT: &str = "type a shell command; nothing is run";
 pub(super) const COUNTS_LATER: &str = "; takes effect with the next prompt";
 
+pub(super) const FOR_ME_HERE: &str = "me in this project";
+pub(super) const FOR_EVERYONE_HERE: &str = "everyone in this project";
+pub(super) const FOR_ME_EVERYWHERE: &str = "me in all projects";
+
+pub(super) const LAYER_USER: &str = "user";
+pub(super) const LAYER_PROJECT: &str = "project";
+pub(super) const LAYER_LOCAL: &str = "local";
+pub(super) const LAYER_FLAG: &str = "command line";
+pub(super) const LAYER_MANAGED: &str = "managed";
+
 pub(super) fn describe_added_rule(list: &str, rule: &str, file: &str) -> String {
     format!("Added to {file}: {list} {rule}")
 }
@@ -301,6 +343,13 @@ pub(super) fn describe_idle_rule(why: &str) -> String {
 // /status, /doctor, /export, /copy
 
 pub(super) const NONE: &str = "none";
+
+#[rustfmt::skip]
+pub(super) const STATUS_ROWS: [&str; 10] = [
+    "Version", "Session", "Folder", "Model", "Effort", "Mode", "Settings", "MCP servers",
+    "Background tasks", "Saved",
+];
+pub(super) const STATUS_NOT_SAVED: &str = "no";
 
 pub(super) fn describe_no_doctor(error: &std::io::Error) -> String {
     format!("`windlass doctor` did not run: {error}; run it in a shell")

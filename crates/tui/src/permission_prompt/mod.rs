@@ -13,7 +13,7 @@ use windlass_vocabulary::{
 use crate::composer::Composer;
 use crate::input::{CursorMove, InputKey};
 use crate::session_facts::TuiSessionFacts;
-use crate::tool_call_view;
+use crate::{tool_call_view, words};
 use question_form::QuestionForm;
 use tried_command::TriedCommandReport;
 
@@ -394,8 +394,8 @@ fn build_allow(updated_input: Option<Json>, remember: Vec<String>) -> Permission
 
 fn build_deny(message: &str, interrupt: bool) -> PermissionPromptReply {
     let message = match message.trim() {
-        "" => "The user said no.".to_owned(),
-        words => format!("The user said no: {words}"),
+        "" => words::USER_SAID_NO.to_owned(),
+        reason => words::describe_denial(reason),
     };
     PermissionPromptReply {
         answer: PermissionAnswer::Deny { message, interrupt },

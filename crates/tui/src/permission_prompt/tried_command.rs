@@ -49,16 +49,9 @@ impl TriedCommandReport {
         for line in self.command.lines() {
             lines.extend(render_line(line, TextStyle::Code, width));
         }
-        let ended = match self.exit_code {
-            Some(code) => format!("Ran on a copy, exit code {code}"),
-            None => "Ran on a copy, ended by a signal".to_owned(),
-        };
-        let files = match self.file_count {
-            1 => "1 file changed".to_owned(),
-            count => format!("{count} files changed"),
-        };
-        let git = if self.changes_git { ", git's own state too" } else { "" };
-        lines.extend(render_line(&format!("{ended}, {files}{git}"), TextStyle::Dim, width));
+        let ended =
+            words::describe_tried_command(self.exit_code, self.file_count, self.changes_git);
+        lines.extend(render_line(&ended, TextStyle::Dim, width));
         let output: Vec<&str> = self.output.lines().collect();
         let hidden = output.len().saturating_sub(OUTPUT_LINES_MAX);
         if hidden > 0 {
@@ -77,11 +70,11 @@ impl TriedCommandReport {
             lines.extend(render_line(line, style, width));
         }
         if !self.outside.is_empty() {
-            let outside = format!("Also in {}", self.outside.join(", "));
+            let outside = words::describe_changes_outside(&self.outside.join(", "));
             lines.extend(render_line(&outside, TextStyle::Plain, width));
         }
         if !self.conflicts.is_empty() {
-            let conflicts = format!("Changed by others meanwhile: {}", self.conflicts.join(", "));
+            let conflicts = words::describe_conflicts(&self.conflicts.join(", "));
             lines.extend(render_line(&conflicts, TextStyle::Warning, width));
         }
         lines

@@ -48,6 +48,9 @@ impl PermissionPrompt {
         // The answers must stay visible.
         let room = rows.saturating_sub(below.len()).max(SUBJECT_LINES_MIN);
         let mut lines = self.render_subject(width).fit(room);
+        if self.is_plan() && lines.len() < room {
+            lines.push(StyledLine::new());
+        }
         lines.extend(below);
         lines
     }

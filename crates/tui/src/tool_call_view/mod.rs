@@ -2,11 +2,11 @@
 
 mod planning_calls;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use windlass_permission::sanitize;
 use windlass_vocabulary::{Json, MediaContent, ToolCall, ToolOutcome, ToolResultPart};
 
-use crate::diff::DiffCounts;
+use crate::diff::{DiffCounts, DiffView};
 use crate::styled_line::{StyledLine, TextStyle};
 use crate::{diff, text, words};
 use planning_calls::PlanningCall;
@@ -96,7 +96,11 @@ pub fn render_ended_call(
             lines.extend(diff::render_patch(&hunks, &extract_main_input(call), width, CHANGES_MAX));
         }
         None if TOOLS_WITHOUT_OUTPUT.contains(&call.name.as_str()) && !outcome.is_error => {}
-        None => lines.extend(render_output_tail(outcome, width)),
+        None => lines.extend(match describe_background(outcome) {
+            // The text is for the model: it names tools that only the model has.
+            Some(words) => render_output_line(&words, TextStyle::Dim).wrap(width, 2),
+            None => render_output_tail(outcome, width),
+        }),
     }
     let media = outcome.content.iter().filter_map(|part| match part {
         ToolResultPart::Media(media) => Some(render_media(media)),
@@ -122,8 +126,21 @@ pub fn render_unfolded_call(
         lines.extend(diff::render_patch(&hunks, &extract_main_input(call), width, usize::MAX));
         return lines;
     }
-    let input = sanitize::escape_invisible(&format_input(call));
-    lines.extend(render_indented(&input, TextStyle::Code, width));
+    match parse_replacement(call) {
+        Some((old, new)) => {
+            let path = extract_main_input(call);
+            let view = DiffView::new(&path, width).without_numbers();
+            lines.extend(diff::render_diff(&old, &new, &view, usize::MAX));
+        }
+        None => {
+            let input = sanitize::escape_invisible(&format_input(call));
+            lines.extend(render_indented(&input, TextStyle::Code, width));
+        }
+    }
+    if let Some(words) = describe_background(outcome) {
+        lines.extend(render_indented(&words, TextStyle::Dim, width));
+        return lines;
+    }
     let exit_line = parse_exit_code(outcome).map(|code| format!("Exit code {code}"));
     for part in &outcome.content {
         match part {
@@ -161,14 +178,33 @@ fn parse_patch(outcome: &ToolOutcome) -> Option<Vec<Value>> {
     }
 }
 
+/// The old and the new text of an edit that was not made.
+fn parse_replacement(call: &ToolCall) -> Option<(String, String)> {
+    let input: Value = serde_json::from_str(call.input.as_str()).ok()?;
+    let text = |field: &str| input.get(field)?.as_str().map(str::to_owned);
+    Some((text("old_string")?, text("new_string")?))
+}
+
+/// What to say of a call that started a command or an agent in the background.
+fn describe_background(outcome: &ToolOutcome) -> Option<String> {
+    let structured = outcome.structured.as_ref()?;
+    let whole: Value = serde_json::from_str(structured.as_str()).ok()?;
+    let id = match whole.get("status").and_then(Value::as_str) {
+        Some("async_launched") => whole.get("agentId"),
+        Some(_) | None => whole.get("backgroundTaskId"),
+    };
+    Some(words::describe_background_start(&text::to_one_line(id?.as_str()?)))
+}
+
 /// What is kept of the structured output for the transcript: it may hold whole files.
 pub(crate) fn reduce_structured(outcome: &ToolOutcome) -> Option<Json> {
     let structured = outcome.structured.as_ref()?;
     let whole: Value = serde_json::from_str(structured.as_str()).ok()?;
-    let kept = ["structuredPatch", "answers"]
-        .into_iter()
-        .find_map(|field| Some(json!({ field: whole.get(field)? })))?;
-    let kept = kept.to_string();
+    let kept: serde_json::Map<String, Value> = STRUCTURED_FIELDS_KEPT
+        .iter()
+        .filter_map(|field| Some(((*field).to_owned(), whole.get(field)?.clone())))
+        .collect();
+    let kept = Value::Object(kept).to_string();
     (kept.len() <= STRUCTURED_BYTES_MAX).then(|| Json::from_checked(&kept))
 }
 
@@ -214,9 +250,12 @@ fn render_output_tail(outcome: &ToolOutcome, width: usize) -> Vec<StyledLine> {
     });
     // The summary line says it already.
     let exit_line = parse_exit_code(outcome).map(|code| format!("Exit code {code}"));
+    let saved = SavedOutput::parse(outcome);
+    let saved_line = saved.as_ref().map(SavedOutput::line_for_model);
     let all: Vec<&str> = texts
         .flat_map(str::lines)
-        .filter(|line| !line.trim().is_empty() && Some(*line) != exit_line.as_deref())
+        .filter(|line| !line.trim().is_empty())
+        .filter(|line| ![&exit_line, &saved_line].contains(&&Some((*line).to_owned())))
         .collect();
     // A sentence about what went wrong, and what to do.
     if let ([sentence], true) = (all.as_slice(), outcome.is_error) {
@@ -225,16 +264,42 @@ fn render_output_tail(outcome: &ToolOutcome, width: usize) -> Vec<StyledLine> {
     let over = all.len().saturating_sub(TAIL_MAX);
     let mut lines = Vec::new();
     if over > 0 {
-        lines.push(StyledLine::from_text(
-            format!("  {}", words::describe_folded_output(over)),
-            TextStyle::Dim,
-        ));
+        let folded = match saved {
+            // The model got a part of it, and the lines of that count for nothing.
+            Some(_) => words::FOLDED_SAVED_OUTPUT.to_owned(),
+            None => words::describe_folded_output(over),
+        };
+        lines.extend(StyledLine::from_text(format!("  {folded}"), TextStyle::Dim).wrap(width, 2));
     }
     let shown = all.iter().skip(over);
     lines.extend(
         shown.map(|line| render_output_line(line, TextStyle::Dim).truncate_to_width(width)),
     );
+    if let Some(SavedOutput { path, bytes }) = &saved {
+        let words = words::describe_saved_output(*bytes, path);
+        lines.extend(render_output_line(&words, TextStyle::Dim).wrap(width, 2));
+    }
     lines
+}
+
+/// The file that has all that a command wrote.
+struct SavedOutput {
+    path: String,
+    bytes: u64,
+}
+
+impl SavedOutput {
+    fn parse(outcome: &ToolOutcome) -> Option<Self> {
+        let structured = outcome.structured.as_ref()?;
+        let whole: Value = serde_json::from_str(structured.as_str()).ok()?;
+        let path = whole.get("persistedOutputPath")?.as_str()?.to_owned();
+        Some(Self { path, bytes: whole.get("persistedOutputSize")?.as_u64()? })
+    }
+
+    /// How the model is told.
+    fn line_for_model(&self) -> String {
+        format!("[All {} bytes are in {}]", self.bytes, self.path)
+    }
 }
 
 /// Removes control characters and nothing else.
@@ -263,6 +328,9 @@ const MAIN_FIELDS: &[&str] = &[
 const TOOLS_WITHOUT_OUTPUT: &[&str] = &["Read", "Glob", "Grep", "TodoWrite", "Skill", "WebFetch"];
 const TITLE_LINES_MAX: usize = 3;
 const FAILURE_LINES_MAX: usize = 3;
+/// A patch, the answers to questions, and what was started in the background.
+const STRUCTURED_FIELDS_KEPT: [&str; 5] =
+    ["structuredPatch", "answers", "backgroundTaskId", "status", "agentId"];
 const STRUCTURED_BYTES_MAX: usize = 128 * 1024;
 const TAIL_MAX: usize = 4;
 const CHANGES_MAX: usize = 40;
@@ -282,9 +350,65 @@ mod tests {
             ("Odd", r#"{"one":1,"two":"2"}"#, "Odd(one: 1, two: 2)"),
         ];
         for (name, input, title) in cases {
-            let input = Json::from_checked(input);
-            let call = ToolCall { id: "c".into(), name: name.into(), input, signature: None };
-            assert_eq!(format_title(&call, "/w"), title);
+            assert_eq!(format_title(&build_call(name, input), "/w"), title);
         }
+    }
+
+    fn build_call(name: &str, input: &str) -> ToolCall {
+        let input = Json::from_checked(input);
+        ToolCall { id: "c".into(), name: name.into(), input, signature: None }
+    }
+
+    fn join(lines: &[StyledLine]) -> String {
+        lines.iter().map(|line| line.plain_text() + "\n").collect()
+    }
+
+    #[test]
+    fn what_runs_in_the_background_is_said_to_people() {
+        let call = build_call("Bash", r#"{"command":"sleep 60"}"#);
+        for structured in [
+            r#"{"stdout":"","backgroundTaskId":"b1"}"#,
+            r#"{"status":"async_launched","agentId":"b1","prompt":"p"}"#,
+        ] {
+            let mut outcome = ToolOutcome::from_text("Wait for it with Monitor.");
+            outcome.structured = Some(Json::from_checked(structured));
+            let shown = join(&render_ended_call(&call, &outcome, 80, ""));
+            outcome.structured = reduce_structured(&outcome);
+            let unfolded = join(&render_unfolded_call(&call, &outcome, 80, ""));
+            for shown in [shown, unfolded] {
+                assert!(shown.contains("Runs in the background as b1 · /tasks"), "{shown}");
+                assert!(!shown.contains("Monitor"), "{shown}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_saved_output_is_named_in_full() {
+        let call = build_call("Bash", r#"{"command":"seq 9"}"#);
+        let mut outcome =
+            ToolOutcome::from_text("1\n2\n3\n4\n5\n[All 4096 bytes are in /tmp/out/b1]");
+        outcome.structured = Some(Json::from_checked(
+            r#"{"persistedOutputPath":"/tmp/out/b1","persistedOutputSize":4096}"#,
+        ));
+        let shown = join(&render_ended_call(&call, &outcome, 80, ""));
+        assert!(shown.contains("\n  … only the end is shown"), "{shown}");
+        assert!(shown.ends_with("  5\n  All of it (4 KiB): /tmp/out/b1\n"), "{shown}");
+        let narrow = join(&render_ended_call(&call, &outcome, 24, ""));
+        let narrow = narrow.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(
+            narrow.contains("(Ctrl-O shows more)") && narrow.contains("/tmp/out/b1"),
+            "{narrow}"
+        );
+    }
+
+    #[test]
+    fn an_edit_that_failed_is_unfolded_as_a_diff() {
+        let call = build_call(
+            "Edit",
+            r#"{"file_path":"a.py","old_string":"x = 1\n","new_string":"x = 2\n"}"#,
+        );
+        let outcome = ToolOutcome::failure("It was not read yet.");
+        let shown = join(&render_unfolded_call(&call, &outcome, 80, ""));
+        assert!(shown.contains("  -x = 1\n  +x = 2\n  It was not read yet."), "{shown}");
     }
 }

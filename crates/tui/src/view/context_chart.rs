@@ -3,16 +3,21 @@
 use windlass_vocabulary::context_usage::{ContextComponent, ContextUsage};
 
 use crate::styled_line::{StyledLine, TextStyle};
+use crate::words;
 
 fn label_component(component: &ContextComponent) -> (&'static str, TextStyle) {
     match component {
-        ContextComponent::System => ("system prompt", TextStyle::Heading),
-        ContextComponent::Tools => ("tools", TextStyle::Code),
-        ContextComponent::Memory | ContextComponent::Pins => ("memory and pins", TextStyle::Link),
-        ContextComponent::Summaries => ("summaries", TextStyle::Warning),
-        ContextComponent::Requests => ("prompts", TextStyle::User),
-        ContextComponent::Answers | ContextComponent::Reasoning => ("answers", TextStyle::Success),
-        ContextComponent::Results(_) => ("tool results", TextStyle::Busy),
+        ContextComponent::System => (words::CONTEXT_SYSTEM, TextStyle::Heading),
+        ContextComponent::Tools => (words::CONTEXT_TOOLS, TextStyle::Code),
+        ContextComponent::Memory | ContextComponent::Pins => {
+            (words::CONTEXT_MEMORY, TextStyle::Link)
+        }
+        ContextComponent::Summaries => (words::CONTEXT_SUMMARIES, TextStyle::Warning),
+        ContextComponent::Requests => (words::CONTEXT_PROMPTS, TextStyle::User),
+        ContextComponent::Answers | ContextComponent::Reasoning => {
+            (words::CONTEXT_ANSWERS, TextStyle::Success)
+        }
+        ContextComponent::Results(_) => (words::CONTEXT_RESULTS, TextStyle::Busy),
     }
 }
 
@@ -83,9 +88,10 @@ pub fn render_context_chart(inventory: &ContextUsage, width: usize) -> Vec<Style
             tokens: group.tokens,
         })
         .collect();
-    for (label, tokens) in
-        [("· free", inventory.free_tokens()), ("▒ reserved for the answer", inventory.reserved)]
-    {
+    for (label, tokens) in [
+        (words::CONTEXT_FREE, inventory.free_tokens()),
+        (words::CONTEXT_RESERVED, inventory.reserved),
+    ] {
         let tokens = tokens.0;
         legend.push(ChartLegendEntry { label: label.to_owned(), style: TextStyle::Dim, tokens });
     }

@@ -124,7 +124,11 @@ fn render_progress(app: &App, room: usize) -> Vec<StyledLine> {
     let above = room.saturating_sub(below.len());
     let mut lines: Vec<StyledLine> = texts.take(above).cloned().collect();
     lines.reverse();
-    if app.needs_blank_line() && !lines.is_empty() && lines.len() < above {
+    let needs_gap = match lines.is_empty() {
+        false => app.needs_blank_line(),
+        true => app.needs_blank_line_before_call() && !below.is_empty(),
+    };
+    if needs_gap && lines.len() < above {
         lines.insert(0, StyledLine::new());
     }
     lines.extend(below);

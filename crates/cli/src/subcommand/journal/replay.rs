@@ -45,13 +45,10 @@ fn render_verification(verified: &VerifyReport) -> String {
     let same = format_counted(*same, "decision");
     let mut text = format!("{records}, {same} identical");
     if *missing > 0 {
-        text.push_str(&format!(", {} not recorded then", format_count(*missing)));
+        text.push_str(&words::describe_unrecorded_decisions(&format_count(*missing)));
     }
     if !folded.damages.is_empty() {
-        text.push_str(&format!(
-            ", {} ignored",
-            format_counted(folded.damages.len(), "damaged line")
-        ));
+        text.push_str(&words::describe_damaged_lines(folded.damages.len()));
     }
     text.push_str(".\n");
     match difference {

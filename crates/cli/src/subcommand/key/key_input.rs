@@ -12,6 +12,7 @@ use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr
 use windlass_host::command_error::CommandError;
 use windlass_host::signals::await_unless_signalled;
 use windlass_host::signals::{ExitSignal, SignalListener};
+use windlass_provider::api_key_format::check_api_key;
 
 /// Returns the signal if one arrives first.
 pub(super) async fn read_key(
@@ -72,20 +73,11 @@ fn is_ready(input: &File, timeout: Duration) -> io::Result<bool> {
     }
 }
 
-/// Accepts one word that fits into an HTTP header.
 fn validate_key(bytes: &[u8], provider: &str) -> Result<String, CommandError> {
-    let refuse =
-        |problem: &str| Err(CommandError::usage(words::describe_refused_key(&problem, &provider)));
-    let text = str::from_utf8(bytes).map(str::trim).unwrap_or("\0");
-    match text {
-        "" => refuse(words::KEY_MISSING),
-        text if text.len() > KEY_BYTES_MAX => refuse(words::KEY_TOO_LONG),
-        text if text.split_whitespace().nth(1).is_some() => refuse(words::KEY_WITH_BLANKS),
-        text if !text.bytes().all(|byte| byte.is_ascii_graphic()) => {
-            refuse(words::KEY_WITH_OTHER_LETTERS)
-        }
-        text => Ok(text.to_owned()),
-    }
+    let checked = check_api_key(str::from_utf8(bytes).unwrap_or("\0"));
+    checked
+        .map(str::to_owned)
+        .map_err(|problem| CommandError::usage(words::describe_refused_key(&problem, &provider)))
 }
 
 fn unreadable_input_error(error: &io::Error) -> CommandError {
@@ -117,4 +109,3 @@ impl Drop for TerminalEchoOff {
 const TYPING_TIMEOUT: Duration = Duration::from_secs(600);
 const PIPE_TIMEOUT: Duration = Duration::from_secs(60);
 const INPUT_BYTES_MAX: usize = 16 * 1024;
-const KEY_BYTES_MAX: usize = 4 * 1024;

@@ -70,17 +70,11 @@ pub(crate) async fn run(
 
 /// The error for arguments that cannot be parsed. Does not repeat them: one may be a key.
 pub(crate) fn unreadable_arguments_error() -> CommandError {
-    CommandError::usage(
-        "unknown arguments; use `windlass key set PROVIDER`, `windlass key \
-         list` or `windlass key remove PROVIDER`; see windlass key --help",
-    )
+    CommandError::usage(words::KEY_USAGE)
 }
 
 fn key_as_argument_error(provider: &str) -> CommandError {
-    CommandError::usage(format!(
-        "a key is not taken from the command line, where other programs and the shell's history see \
-         it; run `windlass key set {provider}` and type it, or pipe it in"
-    ))
+    CommandError::usage(words::describe_key_as_argument(&provider))
 }
 
 /// Suggests a similar name; does not repeat any other, because it may be a key.
@@ -169,5 +163,5 @@ fn find_provider(name: &str, config: &Config) -> ProviderConfig {
 
 fn describe_config_path(config: &Config) -> String {
     let path = config.path.as_ref().map(|path| path.display().to_string());
-    path.unwrap_or_else(|| "your config.toml".to_owned())
+    path.unwrap_or_else(|| words::SOME_CONFIG.to_owned())
 }

@@ -42,7 +42,7 @@ pub(crate) async fn run(
         McpCommand::Get { name } => list_servers(Some(name), &cwd()?, lookup).await?,
         McpCommand::Login { name } => {
             let login = BrowserLogin::begin(&name, &cwd()?, lookup).await?;
-            eprintln!("Log in here: {}", login.address());
+            eprintln!("{}", words::describe_login(&login.address()));
             login.finish().await?
         }
         McpCommand::Logout { name } => {

@@ -9,6 +9,7 @@ use windlass_journal::{JournalReader, ListedSession, transcript};
 use windlass_vocabulary::format_timestamp;
 
 use crate::args::SingleSessionArgs;
+use crate::words;
 use windlass_assembly::report::session_list;
 use windlass_assembly::session::session_lookup::{ReadableSession, find_readable_session};
 use windlass_assembly::session::{self, journal_error};
@@ -45,7 +46,7 @@ pub(super) fn run(
     if hidden > 0 {
         let hidden = format_count(u64::try_from(hidden).unwrap_or(u64::MAX));
         let id = &listed.summary.id;
-        text.push_str(&format!("({hidden} earlier lines: windlass sessions export {id})\n"));
+        text.push_str(&words::describe_earlier_lines(&hidden, id));
     }
     for item in items.iter().skip(hidden) {
         text.push_str(&render_entry(item));
@@ -66,21 +67,21 @@ fn read_conversation(listed: &ListedSession) -> Result<Vec<ConversationItem>, Co
 
 fn render_header(listed: &ListedSession, transcript: Option<&Path>) -> String {
     let summary = &listed.summary;
-    let mut rows = vec![
-        ("session", summary.id.clone()),
-        ("name", summary.title.clone().unwrap_or_default()),
-        ("directory", summary.project.clone().unwrap_or_default()),
-        ("branch", summary.branch.clone().unwrap_or_default()),
-        ("copy of", summary.parent.clone().unwrap_or_default()),
-        ("begun", format_timestamp(summary.created)),
-        ("last", format_timestamp(summary.updated)),
-        ("messages", format_count(summary.messages)),
-        ("cost", format_money(summary.cost)),
-        ("journal", listed.path.display().to_string()),
-        ("transcript", transcript.map(|path| path.display().to_string()).unwrap_or_default()),
+    let values = [
+        summary.id.clone(),
+        summary.title.clone().unwrap_or_default(),
+        summary.project.clone().unwrap_or_default(),
+        summary.branch.clone().unwrap_or_default(),
+        summary.parent.clone().unwrap_or_default(),
+        format_timestamp(summary.created),
+        format_timestamp(summary.updated),
+        format_count(summary.messages),
+        format_money(summary.cost),
+        listed.path.display().to_string(),
+        transcript.map(|path| path.display().to_string()).unwrap_or_default(),
     ];
-    rows.retain(|(_, value)| !value.is_empty());
-    let lines = rows.iter().map(|(name, value)| format!("{name:<11}{}\n", to_single_line(value)));
+    let rows = words::SESSION_ROWS.iter().zip(values).filter(|(_, value)| !value.is_empty());
+    let lines = rows.map(|(name, value)| format!("{name:<11}{}\n", to_single_line(&value)));
     format!("{}\n", lines.collect::<String>())
 }
 
@@ -93,7 +94,7 @@ fn render_entry(item: &ConversationItem) -> String {
         ConversationRole::Call { tool, .. } => format!("● {tool} {}\n", short()),
         ConversationRole::Tool { is_error: false, .. } => format!("  │ {}\n\n", short()),
         ConversationRole::Tool { is_error: true, .. } => format!("  ✗ {}\n\n", short()),
-        ConversationRole::Summary => format!("(history was summarised) {}\n\n", short()),
+        ConversationRole::Summary => words::describe_summary(&short()),
         ConversationRole::End { terminal } => format!("-- {} --\n\n", terminal.name()),
     }
 }

@@ -119,5 +119,9 @@ fn a_theme_is_remembered() {
     talk.until_sent(light);
     talk.until("ok");
     assert!(!talk.sent().contains("\u{1b}]11;?"), "the terminal is not asked for its ground");
+    talk.key("/theme\r");
+    talk.until("light  current");
+    talk.key("\u{1b}");
+    talk.until(READY);
     assert_eq!(talk.end(), Some(0));
 }

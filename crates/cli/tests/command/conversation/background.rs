@@ -1,7 +1,7 @@
 //! What runs in the background: counted, listed, stopped, moved there, and warned of on the way out.
 
 use serde_json::json;
-use windlass_rehearsal::{Rehearsal, Script, ScriptedAnswer};
+use windlass_rehearsal::{ReceivedRequest, Rehearsal, Script, ScriptedAnswer};
 
 use super::talk::{READY, Talk};
 use crate::fixture::{TestDirs, play};
@@ -23,6 +23,9 @@ fn a_background_command_is_counted_until_it_ends() {
     let server = play(script);
     let mut talk = begin(&dirs, &server);
     talk.until("It runs.");
+    // The model is told more than people need to know.
+    let shown = talk.until("Runs in the background as b1 · /tasks lists it");
+    assert!(!shown.contains("Monitor"), "{shown}");
     talk.until("· 1 background task ·");
     talk.key("/tasks\r");
     let shown = talk.until("Background tasks");
@@ -59,16 +62,26 @@ fn ctrl_b_moves_an_agent_to_the_background() {
     let agent = json!({"description": "look", "prompt": "search the garden", "subagent_type": "general-purpose"});
     let script = Script::new()
         .answer(ScriptedAnswer::call("Agent", agent).when("begin"))
-        .answer(ScriptedAnswer::call("Bash", json!({"command": WAIT})).when("search the garden"))
+        .answer(
+            ScriptedAnswer::call("Bash", json!({"command": format!("touch begun; {WAIT}")}))
+                .when("search the garden"),
+        )
         .answer(ScriptedAnswer::text("I go on without it.").repeat(0));
     let server = play(script);
     let mut talk = begin(&dirs, &server);
-    talk.until("Bash(while");
+    // The command of the agent runs, and could be moved itself.
+    talk.when("a command", |_| dirs.file("begun").exists());
     talk.key("\u{2}");
     talk.until("I go on without it.");
     talk.until("· 1 background task ·");
+    // The agent still waits for its command, which did not move by itself.
+    let moved_alone = |request: &ReceivedRequest| {
+        request.body.to_string().contains("Runs in the background as `b1`")
+    };
+    assert!(!server.requests().iter().any(moved_alone));
     std::fs::write(dirs.file("go"), "").expect("a file");
     talk.until_gone("1 background task");
+    assert!(!server.requests().iter().any(moved_alone));
     assert_eq!(talk.end(), Some(0));
 }
 

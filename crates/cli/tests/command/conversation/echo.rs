@@ -33,6 +33,15 @@ fn files_and_pastes_are_labels() {
     // The model gets all of it.
     let body = server.requests().pop().expect("a request").body;
     assert_eq!(body.matches("a pasted line").count(), 500);
+    // A prompt that comes back from the history looks the same and is sent whole.
+    talk.until(READY);
+    talk.key("\u{1b}[A");
+    talk.until_gone(READY);
+    talk.key("\r");
+    talk.when("an answer", |screen| screen.contents().matches("● ok").count() == 3);
+    assert!(!talk.scrolled().contains("a pasted line"), "{}", talk.scrolled());
+    let body = server.requests().pop().expect("a request").body;
+    assert_eq!(body.matches("a pasted line").count(), 1_000);
     assert_eq!(talk.end(), Some(0));
     // A session that goes on shows the same, as far as the journal knows it.
     let talk = Talk::begin(dirs.asking(&server.url(), &["-c"]));

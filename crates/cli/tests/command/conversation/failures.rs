@@ -33,9 +33,12 @@ fn a_missing_model_offers_another() {
     let dirs = TestDirs::new();
     let server = play(refusing(404, "not_found_error", "model: claude-sonet-5-5"));
     let flags = ["--model", "claude-sonet-5-5", "--", "hello"];
-    let talk = Talk::sized(dirs.asking(&server.url(), &flags), 24, 100);
+    let mut talk = Talk::sized(dirs.asking(&server.url(), &flags), 24, 100);
     let shown = joined(&talk.until("/model switches to another model"));
     assert!(shown.contains("There is no such model"), "{shown}");
     assert!(shown.contains("claude-sonnet-5-5"), "{shown}");
+    talk.key("/why\r");
+    let shown = joined(&talk.until("stopped (model_error)"));
+    assert!(shown.contains("The model server refused the request."), "{shown}");
     assert_eq!(talk.end(), Some(0));
 }

@@ -83,9 +83,12 @@ fn a_key_can_be_entered_and_is_never_shown() {
     talk.until("Key for which provider?");
     talk.key("anthropic\r");
     talk.until("API key for anthropic");
-    talk.key("\u{1b}[200~sk-secret-1234\u{1b}[201~");
+    talk.key("two words\r");
+    talk.until("a key is one word without blanks");
+    talk.key("\u{15}\u{1b}[200~sk-secret-1234\u{1b}[201~");
     talk.until("••••••••••••••▏");
     talk.key("\r");
+    talk.until("Stored the key for anthropic in ~/.config/windlass/keys/anthropic");
     talk.until(READY);
     assert!(!talk.sent().contains("secret"), "{:?}", talk.sent());
     assert_eq!(talk.end(), Some(0));

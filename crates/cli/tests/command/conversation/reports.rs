@@ -97,7 +97,7 @@ fn why_speaks_of_minutes_and_cents() {
     talk.until("An answer.");
     talk.until(READY);
     talk.key("/compact\r");
-    talk.until("not compacted");
+    talk.until("Not compacted; there may be too little");
     talk.key("/why\r");
     let shown = talk.until("You asked to compact the conversation, but there was too little");
     assert!(shown.contains("run 1, turn 1 · just now · stopped (completed)"), "{shown}");

@@ -244,7 +244,7 @@ fn agents_and_instructions_are_written_in_an_editor() {
     assert_eq!(page, "written by hand\n");
     // It is there already, and nothing is lost.
     talk.key("/agents new lookout\r");
-    talk.until("is there already");
+    talk.until("already exists");
     assert_eq!(talk.end(), Some(0));
     // The next session knows both.
     let mut talk = Talk::sized(dirs.asking::<&str>(&server.url(), &[]), 24, 100);

@@ -77,14 +77,14 @@ impl PromptHandler {
         let path = folder.join(format!("{name}.md"));
         let failed = |error: std::io::Error| {
             CommandError::failure(match error.kind() {
-                ErrorKind::AlreadyExists => format!("{} is there already", path.display()),
-                _ => format!("{} cannot be written: {error}", path.display()),
+                ErrorKind::AlreadyExists => words::describe_taken_file(&path),
+                _ => words::describe_unwritten_file(&path, &error),
             })
         };
         DirBuilder::new().recursive(true).mode(0o755).create(&folder).map_err(failed)?;
         let file = OpenOptions::new().write(true).create_new(true).open(&path);
         let written =
-            file.and_then(|mut file| file.write_all(build_agent_template(name).as_bytes()));
+            file.and_then(|mut file| file.write_all(words::build_agent_template(name).as_bytes()));
         written.map_err(failed)?;
         Ok(PromptAction::EditFile(path))
     }
@@ -113,13 +113,6 @@ fn find_agent_name_problem(name: &str, taken: &[String]) -> Option<String> {
     }
     let is_taken = taken.iter().any(|known| known == name);
     is_taken.then(|| words::describe_taken_agent(name))
-}
-
-fn build_agent_template(name: &str) -> String {
-    format!(
-        "---\nname: {name}\ndescription: Use this agent when … (say when, and what it gives back)\n\
-         tools: Read, Grep, Glob\n---\n\nYou are … Say what it is to do, how, and what it must not do.\n"
-    )
 }
 
 const NAME_MAX: usize = 64;

@@ -76,7 +76,11 @@ impl PromptHandler {
 fn choose_theme(name: Option<&str>) -> Result<PromptAction, CommandError> {
     match name {
         None => {
-            let row = |name: &str| build_item(format!("/theme {name}"), name, "");
+            let current = appearance::chosen_theme();
+            let row = |name: &str| {
+                let note = if name == current { words::CURRENT } else { "" };
+                build_item(format!("/theme {name}"), name, note)
+            };
             let items = ["auto", "dark", "light", "plain"].map(row).to_vec();
             Ok(PromptAction::OpenPicker(Picker::new(words::TITLE_THEME, items)))
         }

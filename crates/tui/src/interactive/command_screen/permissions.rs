@@ -235,18 +235,18 @@ pub(super) fn rule_file_to_source(rule_file: RuleFile) -> SettingsSource {
 
 fn describe_rule_file(rule_file: RuleFile) -> &'static str {
     match rule_file {
-        RuleFile::Local => "me in this project",
-        RuleFile::Project => "everyone in this project",
-        RuleFile::User => "me in all projects",
+        RuleFile::Local => words::FOR_ME_HERE,
+        RuleFile::Project => words::FOR_EVERYONE_HERE,
+        RuleFile::User => words::FOR_ME_EVERYWHERE,
     }
 }
 
 fn layer_label(source: SettingsSource) -> &'static str {
     match source {
-        SettingsSource::User => "user",
-        SettingsSource::Project => "project",
-        SettingsSource::Local => "local",
-        SettingsSource::Flag => "command line",
-        SettingsSource::Managed => "managed",
+        SettingsSource::User => words::LAYER_USER,
+        SettingsSource::Project => words::LAYER_PROJECT,
+        SettingsSource::Local => words::LAYER_LOCAL,
+        SettingsSource::Flag => words::LAYER_FLAG,
+        SettingsSource::Managed => words::LAYER_MANAGED,
     }
 }

@@ -32,26 +32,23 @@ impl PromptHandler {
         let is_running = |task: &windlass_driver::BackgroundTask| task.end_summary.is_none();
         let tasks = self.session.background_tasks();
         let running = tasks.into_iter().filter(is_running).count();
-        let rows = [
-            ("Version", env!("CARGO_PKG_VERSION").to_owned()),
-            ("Session", self.expander.variables.session_id.clone()),
-            ("Folder", appearance::abbreviate_home(&self.cwd)),
-            ("Model", settings.model.name.as_str().to_owned()),
-            ("Effort", name_effort(settings.effort).to_owned()),
-            ("Mode", crate::words::label_mode(settings.policy.mode).to_owned()),
-            ("Settings", join_or_none(&files)),
-            ("MCP servers", servers.len().to_string()),
-            ("Background tasks", running.to_string()),
-            (
-                "Saved",
-                self.journal
-                    .as_deref()
-                    .map_or_else(|| "no".to_owned(), appearance::abbreviate_home),
-            ),
+        let saved = self.journal.as_deref().map(appearance::abbreviate_home);
+        let values = [
+            env!("CARGO_PKG_VERSION").to_owned(),
+            self.expander.variables.session_id.clone(),
+            appearance::abbreviate_home(&self.cwd),
+            settings.model.name.as_str().to_owned(),
+            name_effort(settings.effort).to_owned(),
+            crate::words::label_mode(settings.policy.mode).to_owned(),
+            join_or_none(&files),
+            servers.len().to_string(),
+            running.to_string(),
+            saved.unwrap_or_else(|| words::STATUS_NOT_SAVED.to_owned()),
         ];
-        let width = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+        let width = words::STATUS_ROWS.iter().map(|name| name.len()).max().unwrap_or(0);
+        let rows = words::STATUS_ROWS.iter().zip(values);
         let rows: Vec<String> =
-            rows.iter().map(|(name, value)| format!("  {name:width$}  {value}")).collect();
+            rows.map(|(name, value)| format!("  {name:width$}  {value}")).collect();
         Ok(PromptAction::ShowText(format!("{}\n", rows.join("\n"))))
     }
 
