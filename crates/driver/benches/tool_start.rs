@@ -158,12 +158,13 @@ impl Tool for Work {
         Box::pin(async move {
             let input: serde_json::Value =
                 serde_json::from_str(call.get().input.as_str()).unwrap_or_default();
+            let step = input.get("step").map(ToString::to_string).unwrap_or_default();
             for number in 0..3 {
                 let path = self.root.join(format!("folder{number}/file{number}"));
-                std::fs::write(path, input["step"].to_string()).unwrap();
+                std::fs::write(path, &step).unwrap();
             }
             self.moments.lock().unwrap().push(WorkMoment { began, ended: Instant::now() });
-            ToolOutcome::from_text(format!("step {}.", input["step"]))
+            ToolOutcome::from_text(format!("step {step}."))
         })
     }
 }

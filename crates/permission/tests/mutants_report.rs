@@ -6,6 +6,7 @@ use windlass_permission::{Policy, Rule, Rules};
 use windlass_vocabulary::{Json, ToolCall};
 
 /// Each part with the decision about it, where rules allow both programs.
+#[cfg(test)]
 fn decide_parts(command: &str) -> Vec<(String, PermissionDecisionKind)> {
     let allow = ["Bash(make:*)", "Bash(rm:*)"].map(|rule| Rule::parse(rule).unwrap()).into();
     let policy = Policy {

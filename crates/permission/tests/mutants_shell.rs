@@ -5,6 +5,7 @@ use windlass_permission::{
 };
 use windlass_vocabulary::{Json, ToolCall, ToolInspection};
 
+#[cfg(test)]
 fn policy(allowed: &[&str]) -> Policy {
     let allow = allowed.iter().map(|rule| Rule::parse(rule).unwrap()).collect();
     Policy {

@@ -14,12 +14,12 @@ use crate::disk_hook::DiskHook;
 use crate::error::WorkspaceError;
 use crate::folder_record::{EntryImage, FolderEntry};
 use crate::path_image::{UncoveredPath, UncoveredReason};
+use crate::raw_stat::{device_of, to_mode};
 use crate::relative_path::RelativePath;
 use crate::root_folder::{
     RootFolder, clone_blocks, open_child_file, open_child_folder, stat_child,
 };
 use crate::store::ContentStore;
-use crate::raw_stat::{device_of, to_mode};
 
 /// Below this size, writing is faster than cloning.
 const CLONE_BYTES_MIN: u64 = 64 << 10;

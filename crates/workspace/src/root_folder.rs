@@ -12,8 +12,8 @@ use crate::digest::ContentDigest;
 use crate::error::WorkspaceError;
 use crate::folder_record::MODE_MASK;
 use crate::path_image::{PathImage, UncoveredReason, UncoveredStamp};
-use crate::relative_path::RelativePath;
 use crate::raw_stat::{device_of, mode_of};
+use crate::relative_path::RelativePath;
 
 /// Prefix of temporary files that a restore writes next to its targets. Looks skip them.
 pub(crate) const TEMPORARY_PREFIX: &[u8] = b".windlass-restore-";

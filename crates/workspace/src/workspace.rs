@@ -19,6 +19,7 @@ use crate::overlay::{
 };
 use crate::pack::{PackOptions, PackReport, pack_snapshot, unpack_snapshot};
 use crate::path_image::{PathChange, PathImage, UncoveredPath};
+use crate::raw_stat::device_of;
 use crate::relative_path::RelativePath;
 use crate::restore::{
     RestoreConsent, RestorePlan, RestoreReport, RestoreSite, SnapshotBatch, build_plan, carry_out,
@@ -26,7 +27,6 @@ use crate::restore::{
 };
 use crate::root_folder::RootFolder;
 use crate::store::{ContentStore, RestoreLock, StoreUsage};
-use crate::raw_stat::device_of;
 
 const CACHE_NAME: &str = "look-cache";
 

@@ -211,7 +211,7 @@ async fn renew_lease(store: FleetStore, worker: String, renewals: LeaseRenewals)
         let call = store.renew_worker(&worker, LEASE, false);
         pause = match tokio::time::timeout(LEASE / 3, call).await {
             Ok(Ok(Some(_))) => {
-                renewals.renewed(began);
+                renewals.record_renewal(began);
                 LEASE / 3
             }
             Ok(Ok(None)) => {

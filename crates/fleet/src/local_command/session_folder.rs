@@ -79,7 +79,7 @@ impl SessionFolder {
         }
         let mut bytes = 0;
         for row in rows {
-            let is_known = self.exported().contains_key(&row.id);
+            let is_known = self.lock_exported().contains_key(&row.id);
             if !is_known {
                 bytes += self.export_session(store, &row, &cwd).await?;
             }
@@ -117,13 +117,13 @@ impl SessionFolder {
             let path = folder.join(format!("{}.title", row.id));
             std::fs::write(&path, title).map_err(|error| format!("{}: {error}", path.display()))?;
         }
-        self.exported().insert(row.id.clone(), row.title.clone());
+        self.lock_exported().insert(row.id.clone(), row.title.clone());
         Ok(bytes)
     }
 
     /// Brings new names of sessions into the store.
     pub(crate) async fn import_titles(&self, store: &FleetStore) -> Result<(), String> {
-        let before = self.exported().clone();
+        let before = self.lock_exported().clone();
         for (id, journal) in self.find_journals() {
             let title = std::fs::read_to_string(journal.with_extension("title")).ok();
             if before.get(&id).cloned().flatten() != title {
@@ -137,7 +137,7 @@ impl SessionFolder {
     /// Deletes the sessions from the store that a command has deleted here.
     pub(crate) async fn import_deletions(&self, store: &FleetStore) -> Result<(), String> {
         let left = self.find_journals();
-        let before = self.exported().clone();
+        let before = self.lock_exported().clone();
         for id in before.keys().filter(|id| !left.contains_key(*id)) {
             store.delete_idle_session(id).await.map_err(|error| error.to_string())?;
         }
@@ -156,7 +156,7 @@ impl SessionFolder {
         journals.collect()
     }
 
-    fn exported(&self) -> MutexGuard<'_, BTreeMap<String, Option<String>>> {
+    fn lock_exported(&self) -> MutexGuard<'_, BTreeMap<String, Option<String>>> {
         self.exported.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -29,7 +29,7 @@ pub(crate) struct SessionClaim {
 
 impl SessionClaim {
     /// What a change in the store needs to be under this claim.
-    pub(crate) fn held(&self) -> HeldClaim<'_> {
+    pub(crate) fn to_held_claim(&self) -> HeldClaim<'_> {
         HeldClaim { session: &self.id, epoch: self.epoch, worker: &self.worker }
     }
 
@@ -193,7 +193,7 @@ async fn prepare(
     if let (None, Some(commit)) = (&row.base_commit, &workspace.commit) {
         claim
             .store
-            .put_base_commit(claim.held(), commit)
+            .put_base_commit(claim.to_held_claim(), commit)
             .await
             .map_err(|error| error.to_string())?;
     }

@@ -26,7 +26,7 @@ impl LeaseRenewals {
         (Self { sender, lease }, LeaseClock { deadline })
     }
 
-    pub(crate) fn renewed(&self, began: Duration) {
+    pub(crate) fn record_renewal(&self, began: Duration) {
         self.sender.send_replace(began + self.lease - margin(self.lease));
     }
 }

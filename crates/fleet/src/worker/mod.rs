@@ -398,7 +398,7 @@ async fn renew_lease(
         let call = store.renew_worker(id, lease, *drains.borrow());
         match tokio::time::timeout(lease / 3, call).await {
             Ok(Ok(Some(RenewedLease { held, schema }))) => {
-                renewals.renewed(began);
+                renewals.record_renewal(began);
                 for session in held.iter().filter(|session| session.is_cancelled) {
                     context.notify_control(&session.id);
                 }
@@ -421,7 +421,7 @@ async fn renew_lease(
                 let host = ClaimHolder::current_process().host;
                 let began = monotonic::now();
                 if store.register_worker(id, &host, options.capacity, lease).await.is_ok() {
-                    renewals.renewed(began);
+                    renewals.record_renewal(began);
                 }
             }
             Ok(Err(error)) => {

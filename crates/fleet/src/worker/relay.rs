@@ -228,7 +228,10 @@ impl JournalRelay {
     async fn keep_patch(&mut self) -> Result<(), StoreError> {
         let claim = self.claim.clone();
         if let Some(patch) = self.ask_workspace(HandoverWorkspace::render_patch).await {
-            self.retry(|| claim.store.put_blob(claim.held(), PATCH_BLOB, patch.as_bytes())).await?;
+            self.retry(|| {
+                claim.store.put_blob(claim.to_held_claim(), PATCH_BLOB, patch.as_bytes())
+            })
+            .await?;
         }
         Ok(())
     }
@@ -237,11 +240,11 @@ impl JournalRelay {
     async fn keep_files(&mut self) -> Result<(), StoreError> {
         let claim = self.claim.clone();
         if let Some(pack) = self.ask_workspace(HandoverWorkspace::pack_changes).await {
-            self.retry(|| claim.store.put_pack(claim.held(), pack.to_new())).await?;
+            self.retry(|| claim.store.put_pack(claim.to_held_claim(), pack.to_new())).await?;
         }
         for (name, bytes) in self.read_new_spills() {
             let blob = format!("spill.{name}");
-            self.retry(|| claim.store.put_blob(claim.held(), &blob, &bytes)).await?;
+            self.retry(|| claim.store.put_blob(claim.to_held_claim(), &blob, &bytes)).await?;
             self.sent_spills.push(name);
         }
         Ok(())

@@ -17,11 +17,11 @@ use crate::digest::ContentDigest;
 use crate::error::WorkspaceError;
 use crate::folder_record::{EntryImage, MODE_MASK};
 use crate::path_image::{UncoveredReason, UncoveredStamp};
+use crate::raw_stat::{device_of, file_type_of, mode_of};
 use crate::relative_path::RelativePath;
 use crate::root_folder::{
     FileStamp, TEMPORARY_PREFIX, open_child_folder, read_small_file, stat_child,
 };
-use crate::raw_stat::{device_of, file_type_of, mode_of};
 
 const DEPTH_MAX: usize = 1_000;
 const PLACEHOLDER_MODE: u32 = 0o1755;

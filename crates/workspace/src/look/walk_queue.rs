@@ -13,9 +13,9 @@ use crate::content_filter::ContentFilter;
 use crate::digest::SnapshotId;
 use crate::error::WorkspaceError;
 use crate::options::WorkspaceLimits;
+use crate::raw_stat::device_of;
 use crate::root_folder::{FileStamp, RootFolder};
 use crate::store::ContentStore;
-use crate::raw_stat::device_of;
 
 /// A file changed this shortly before it was read may change again with an equal time stamp.
 const SETTLE_NANOS: i128 = 2_000_000_000;

@@ -16,13 +16,13 @@ use rustix::io::Errno;
 use super::upper_folder::{is_newer, modified_at, removals_mark};
 use super::{OverlayMove, OverlayMoveKind};
 use crate::disk_hook::DiskHook;
+use crate::raw_stat::device_of;
 use crate::relative_path::RelativePath;
 use crate::restore::RestoreConsent;
 use crate::root_folder::{
     FileStamp, RootFolder, TEMPORARY_PREFIX, clone_blocks, open_child_file, open_child_folder,
     stat_child,
 };
-use crate::raw_stat::device_of;
 
 /// Larger files are copied only by cloning: a sparse file would fill the disk.
 const COPIED_BYTES_MAX: u64 = 4 << 30;

@@ -22,9 +22,9 @@ use crate::error::WorkspaceError;
 use crate::folder_record::MODE_MASK;
 use crate::held_objects::give_back;
 use crate::path_image::PathImage;
+use crate::raw_stat::mode_of;
 use crate::relative_path::RelativePath;
 use crate::store::{ContentStore, TRASH_NAME};
-use crate::raw_stat::mode_of;
 
 const OWNER_ALL: u32 = 0o700;
 

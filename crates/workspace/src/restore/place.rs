@@ -13,10 +13,10 @@ use super::RestoreResult;
 use super::restore_log::LoggedStep;
 use crate::disk_hook::DiskHook;
 use crate::path_image::PathImage;
+use crate::raw_stat::to_mode;
 use crate::relative_path::RelativePath;
 use crate::root_folder::{RootFolder, TEMPORARY_PREFIX, read_image};
 use crate::store::ContentStore;
-use crate::raw_stat::to_mode;
 
 /// Where files are restored, and the store with their contents.
 #[derive(Clone, Copy)]
