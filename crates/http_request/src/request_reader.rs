@@ -1,6 +1,7 @@
 //! Reads and parses one request. What is unusual is refused with a status, and the connection should
 //! be closed.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
@@ -39,7 +40,7 @@ pub enum RequestReadError {
     /// The request did not arrive in time.
     Late,
     /// Answer with this status and close.
-    Refused(u16, &'static str),
+    Refused(u16, Cow<'static, str>),
 }
 
 /// Reads one request. `buffer` keeps surplus bytes for the next one.
@@ -71,16 +72,16 @@ async fn read_started_request(
                 break request;
             }
             None if buffer.len() <= limits.head_bytes_max => read_more(stream, buffer).await?,
-            _ => return Err(HEAD_TOO_LARGE),
+            _ => return Err(too_large(431, "the request head", limits.head_bytes_max)),
         }
     };
     let is_chunked = request.has_header("transfer-encoding");
     if limits.body == BodyForm::LengthOnly && (is_chunked || request.has_header("upgrade")) {
-        return Err(RequestReadError::Refused(501, "only plain requests are served"));
+        return Err(refused(501, "only plain requests are served"));
     }
     let length = read_content_length(&request)?;
     if length > limits.body_bytes_max {
-        return Err(BODY_TOO_LARGE);
+        return Err(too_large(413, "the body", limits.body_bytes_max));
     }
     if limits.body == BodyForm::AnyForm && request.header_contains("expect", "100-continue") {
         let written = stream.write_all(b"HTTP/1.1 100 Continue\r\n\r\n").await;
@@ -101,7 +102,7 @@ fn read_content_length(request: &HttpRequest) -> Result<usize, RequestReadError>
         .single_header("content-length")
         .filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()))
         .and_then(|text| text.parse().ok())
-        .ok_or(RequestReadError::Refused(400, "content-length is not one number"))
+        .ok_or_else(|| refused(400, "content-length is not one number"))
 }
 
 /// The length of the head and the request without its body; `None` if the head is incomplete.
@@ -115,12 +116,12 @@ fn parse_request_head(
         Ok(httparse::Status::Complete(length)) => length,
         Ok(httparse::Status::Partial) => return Ok(None),
         Err(httparse::Error::TooManyHeaders) => {
-            return Err(RequestReadError::Refused(431, "too many headers"));
+            return Err(refused(431, "too many headers"));
         }
-        Err(_) => return Err(RequestReadError::Refused(400, "this is not an HTTP/1.1 request")),
+        Err(_) => return Err(refused(400, "this is not an HTTP/1.1 request")),
     };
     if parsed.version.is_none_or(|minor| minor < limits.minor_version_min) {
-        return Err(RequestReadError::Refused(505, "only HTTP/1.1 is served"));
+        return Err(refused(505, "only HTTP/1.1 is served"));
     }
     let headers = parsed.headers.iter().map(|header| {
         let value = String::from_utf8_lossy(header.value).trim().to_owned();
@@ -160,13 +161,14 @@ async fn read_chunked_body(
                 Ok(httparse::Status::Partial) if buffer.len() < CHUNK_LINE_MAX => {
                     read_more(stream, buffer).await?;
                 }
-                _ => return Err(RequestReadError::Refused(400, "a chunk size is not a number")),
+                _ => return Err(refused(400, "a chunk size is not a number")),
             }
         };
-        let size = usize::try_from(size).map_err(|_| BODY_TOO_LARGE)?;
-        if size > limits.body_bytes_max.saturating_sub(body.len()) {
-            return Err(BODY_TOO_LARGE);
-        }
+        let free = limits.body_bytes_max.saturating_sub(body.len());
+        let size = usize::try_from(size)
+            .ok()
+            .filter(|size| *size <= free)
+            .ok_or_else(|| too_large(413, "the body", limits.body_bytes_max))?;
         buffer.drain(..line);
         if size == 0 {
             skip_trailer(stream, buffer, limits).await?;
@@ -174,7 +176,7 @@ async fn read_chunked_body(
         }
         body.append(&mut read_exactly(stream, buffer, size).await?);
         if read_exactly(stream, buffer, 2).await? != b"\r\n" {
-            return Err(RequestReadError::Refused(400, "a chunk is longer than it said"));
+            return Err(refused(400, "a chunk is longer than it said"));
         }
     }
 }
@@ -192,11 +194,25 @@ async fn skip_trailer(
                 return Ok(());
             }
         } else if buffer.len() > limits.head_bytes_max {
-            return Err(RequestReadError::Refused(431, "the trailer is too long"));
+            return Err(too_large(431, "the trailer", limits.head_bytes_max));
         } else {
             read_more(stream, buffer).await?;
         }
     }
+}
+
+fn refused(status: u16, why: &'static str) -> RequestReadError {
+    RequestReadError::Refused(status, Cow::Borrowed(why))
+}
+
+/// States the limit, so that the client knows what would fit.
+fn too_large(status: u16, part: &str, bytes_max: usize) -> RequestReadError {
+    let limit = match bytes_max {
+        mib if mib.is_multiple_of(1 << 20) => format!("{} MiB", mib >> 20),
+        kib if kib.is_multiple_of(1 << 10) => format!("{} KiB", kib >> 10),
+        bytes => format!("{bytes} bytes"),
+    };
+    RequestReadError::Refused(status, Cow::Owned(format!("{part} is longer than {limit}")))
 }
 
 async fn read_more(
@@ -210,9 +226,6 @@ async fn read_more(
     }
 }
 
-const HEAD_TOO_LARGE: RequestReadError =
-    RequestReadError::Refused(431, "the request head is too long");
-const BODY_TOO_LARGE: RequestReadError = RequestReadError::Refused(413, "the body is too long");
 const HEADERS_MAX: usize = 100;
 const READ_BYTES: usize = 16 << 10;
 const CHUNK_LINE_MAX: usize = 1024;
@@ -272,6 +285,7 @@ mod tests {
         let chunked = format!("{head}3\r\nabc\r\n1\r\nd\r\n0\r\nx: y\r\n\r\n");
         assert_eq!(read(&chunked, &limits).await.unwrap().body, b"abcd");
         let long = format!("{head}9\r\n123456789\r\n9\r\n123456789\r\n0\r\n\r\n");
-        assert_eq!(read(&long, &limits).await, Err(BODY_TOO_LARGE));
+        let refusal = refused(413, "the body is longer than 16 bytes");
+        assert_eq!(read(&long, &limits).await, Err(refusal));
     }
 }

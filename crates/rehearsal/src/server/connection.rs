@@ -48,7 +48,7 @@ impl<H: RequestResponder> LoopbackConnection<H> {
                 }
                 Err(RequestReadError::Gone | RequestReadError::Late) => return,
                 Err(RequestReadError::Refused(status, why)) => {
-                    (self.refuse(status, why).await, true)
+                    (self.refuse(status, &why).await, true)
                 }
             };
             // An error means that the client disconnected, which is not a problem.

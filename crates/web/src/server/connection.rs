@@ -30,7 +30,7 @@ pub(crate) async fn serve_connection<R: RequestRouter>(
                 return;
             }
             Err(RequestReadError::Refused(status, why)) => {
-                refuse(&mut stream, &HttpResponse::error(status, "bad_request", why)).await;
+                refuse(&mut stream, &HttpResponse::error(status, "bad_request", &why)).await;
                 return;
             }
         };
