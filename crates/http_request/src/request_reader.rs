@@ -77,7 +77,7 @@ async fn read_started_request(
     };
     let is_chunked = request.has_header("transfer-encoding");
     if limits.body == BodyForm::LengthOnly && (is_chunked || request.has_header("upgrade")) {
-        return Err(refused(501, "only plain requests are served"));
+        return Err(to_refusal(501, "only plain requests are served"));
     }
     let length = read_content_length(&request)?;
     if length > limits.body_bytes_max {
@@ -102,7 +102,7 @@ fn read_content_length(request: &HttpRequest) -> Result<usize, RequestReadError>
         .single_header("content-length")
         .filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()))
         .and_then(|text| text.parse().ok())
-        .ok_or_else(|| refused(400, "content-length is not one number"))
+        .ok_or_else(|| to_refusal(400, "content-length is not one number"))
 }
 
 /// The length of the head and the request without its body; `None` if the head is incomplete.
@@ -116,12 +116,12 @@ fn parse_request_head(
         Ok(httparse::Status::Complete(length)) => length,
         Ok(httparse::Status::Partial) => return Ok(None),
         Err(httparse::Error::TooManyHeaders) => {
-            return Err(refused(431, "too many headers"));
+            return Err(to_refusal(431, "too many headers"));
         }
-        Err(_) => return Err(refused(400, "this is not an HTTP/1.1 request")),
+        Err(_) => return Err(to_refusal(400, "this is not an HTTP/1.1 request")),
     };
     if parsed.version.is_none_or(|minor| minor < limits.minor_version_min) {
-        return Err(refused(505, "only HTTP/1.1 is served"));
+        return Err(to_refusal(505, "only HTTP/1.1 is served"));
     }
     let headers = parsed.headers.iter().map(|header| {
         let value = String::from_utf8_lossy(header.value).trim().to_owned();
@@ -161,7 +161,7 @@ async fn read_chunked_body(
                 Ok(httparse::Status::Partial) if buffer.len() < CHUNK_LINE_MAX => {
                     read_more(stream, buffer).await?;
                 }
-                _ => return Err(refused(400, "a chunk size is not a number")),
+                _ => return Err(to_refusal(400, "a chunk size is not a number")),
             }
         };
         let free = limits.body_bytes_max.saturating_sub(body.len());
@@ -176,7 +176,7 @@ async fn read_chunked_body(
         }
         body.append(&mut read_exactly(stream, buffer, size).await?);
         if read_exactly(stream, buffer, 2).await? != b"\r\n" {
-            return Err(refused(400, "a chunk is longer than it said"));
+            return Err(to_refusal(400, "a chunk is longer than it said"));
         }
     }
 }
@@ -201,7 +201,7 @@ async fn skip_trailer(
     }
 }
 
-fn refused(status: u16, why: &'static str) -> RequestReadError {
+fn to_refusal(status: u16, why: &'static str) -> RequestReadError {
     RequestReadError::Refused(status, Cow::Borrowed(why))
 }
 
@@ -285,7 +285,7 @@ mod tests {
         let chunked = format!("{head}3\r\nabc\r\n1\r\nd\r\n0\r\nx: y\r\n\r\n");
         assert_eq!(read(&chunked, &limits).await.unwrap().body, b"abcd");
         let long = format!("{head}9\r\n123456789\r\n9\r\n123456789\r\n0\r\n\r\n");
-        let refusal = refused(413, "the body is longer than 16 bytes");
+        let refusal = to_refusal(413, "the body is longer than 16 bytes");
         assert_eq!(read(&long, &limits).await, Err(refusal));
     }
 }

@@ -43,11 +43,7 @@ fn split_shell_words(text: &str) -> Vec<String> {
 fn parse_image_path(word: &str) -> Option<String> {
     let path = match word.strip_prefix("file://") {
         Some(rest) => {
-            let is_hex = |pair: &str| u8::from_str_radix(pair, 16).is_ok();
-            // The decoder passes over what is not encoded.
-            if rest.split('%').skip(1).any(|part| !part.get(..2).is_some_and(is_hex)) {
-                return None;
-            }
+            // Not every terminal encodes a `%` of the name: what is no escape stays as it is.
             let encoded = percent_decode_str(rest.strip_prefix("localhost").unwrap_or(rest));
             encoded.decode_utf8().ok()?.into_owned()
         }
