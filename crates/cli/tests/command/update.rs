@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 
+use crate::conversation::talk::Talk;
 use crate::fixture::{FinishedCommand, TestDirs, run};
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../install.sh");
@@ -241,6 +242,29 @@ fn install_sh_installs_runs_and_leaves_what_is_not_its_own() {
     assert_eq!(std::fs::read_to_string(&launcher).expect("a file"), "mine");
     for wrong in ["../1.2.3", "1.2.3/..", "a b"] {
         assert!(copy.install(&[wrong]).stderr.contains("is not a version"), "{wrong}");
+    }
+}
+
+/// At a terminal it asks before it writes into a profile; anything but a yes leaves it alone.
+#[test]
+fn install_sh_writes_into_a_profile_only_after_a_yes() {
+    for (answer, is_added) in [("\r", false), ("n\r", false), ("y\r", true)] {
+        let copy = InstalledCopy::new();
+        copy.host.publish(NEWER, &program(NEWER));
+        let profile = copy.dirs.home().join(".profile");
+        std::fs::write(&profile, "# mine\n").expect("a file");
+        let mut command = Command::new("sh");
+        copy.with_environment(command.arg(SCRIPT));
+        let mut talk = Talk::sized(command, 24, 200);
+        talk.until("[y/N]");
+        talk.key(answer);
+        talk.until(&format!("windlass {NEWER} is installed"));
+        assert_eq!(talk.over().code(), Some(0));
+        let written = std::fs::read_to_string(&profile).expect("a file");
+        let bin = copy.dirs.home().join(".local/bin");
+        let line = format!("\nexport PATH=\"{}:$PATH\"\n", bin.display());
+        let expected = if is_added { format!("# mine\n{line}") } else { "# mine\n".to_owned() };
+        assert_eq!(written, expected, "{answer:?}");
     }
 }
 
