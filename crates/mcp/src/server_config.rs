@@ -12,6 +12,7 @@ use windlass_tool::GuardedCommandLine;
 use crate::server::{McpServerConfig, McpServerTransport};
 use crate::transport::http::HttpServerConfig;
 use crate::transport::stdio::StdioServerConfig;
+use crate::transport::websocket::is_websocket;
 
 /// The server entries of one configuration file.
 #[derive(Clone, Debug)]
@@ -106,9 +107,18 @@ fn resolve_server_config(
             return Err("it has no `command`".to_owned());
         }
         // An entry with an address but no type means the current HTTP transport.
-        (kind @ (None | Some("http" | "streamable-http" | "sse")), _, Some(url)) => {
+        (
+            kind @ (None | Some("http" | "streamable-http" | "sse" | "ws" | "websocket")),
+            _,
+            Some(url),
+        ) => {
+            let url = full(url);
+            let url = match kind {
+                Some("ws" | "websocket") => websocket_url(&url)?,
+                _ => url,
+            };
             McpServerTransport::Http(HttpServerConfig {
-                url: full(url),
+                url,
                 is_legacy_sse: kind == Some("sse"),
                 headers: entry
                     .headers
@@ -123,14 +133,11 @@ fn resolve_server_config(
         (Some("sdk"), _, _) => {
             McpServerTransport::Unavailable("it runs inside the client".to_owned())
         }
-        (Some("http" | "streamable-http" | "sse"), _, None) => {
+        (Some("http" | "streamable-http" | "sse" | "ws" | "websocket"), _, None) => {
             return Err("it has no `url`".to_owned());
         }
-        (Some("ws" | "websocket"), _, _) => {
-            return Err("WebSocket is not supported; use the server's http address".to_owned());
-        }
         (Some(other), _, _) => {
-            return Err(format!("its type `{other}` is not known; use stdio, http or sse"));
+            return Err(format!("its type `{other}` is not known; use stdio, http, sse or ws"));
         }
     };
     if !unset.is_empty() {
@@ -147,6 +154,19 @@ fn resolve_server_config(
         call_limit: entry.timeout.map(Duration::from_millis),
         command_line,
     })
+}
+
+/// Some entries have the address of the handshake.
+fn websocket_url(url: &str) -> Result<String, String> {
+    if is_websocket(url) {
+        return Ok(url.to_owned());
+    }
+    match url.strip_prefix("http") {
+        Some(rest) if rest.starts_with("://") || rest.starts_with("s://") => {
+            Ok(format!("ws{rest}"))
+        }
+        Some(_) | None => Err("its `url` does not begin with ws:// or wss://".to_owned()),
+    }
 }
 
 /// Replaces `${NAME}` and `${NAME:-default}`. An unset variable without a default is left as
@@ -199,6 +219,8 @@ mod tests {
                     "a": {"type": "http", "url": "http://h/${TOOL}", "headers": {"X": "${TOOL}"}},
                     "old": {"type": "sse", "url": "http://h"},
                     "bare": {"url": "http://h"},
+                    "socket": {"type": "ws", "url": "https://h/${TOOL}"},
+                    "strange": {"type": "ws", "url": "ftp://h"},
                     "worse": {"type": "carrier-pigeon"},
                     "worst": 7,
                 }),
@@ -212,9 +234,12 @@ mod tests {
         let (configs, notes) = resolve_server_configs(&layers, Path::new("/w"), &variables);
         let names: Vec<_> =
             configs.iter().map(|one| (one.name.as_str(), one.scope.as_str())).collect();
-        let project = ["a", "b", "bare", "old"].map(|name| (name, "project"));
-        assert_eq!(names[..4], project);
-        assert_eq!(names[4..], [("z", "user")]);
+        let project = ["a", "b", "bare", "old", "socket"].map(|name| (name, "project"));
+        assert_eq!(names[..5], project);
+        assert_eq!(names[5..], [("z", "user")]);
+        assert!(
+            matches!(&configs[4].transport, McpServerTransport::Http(config) if config.url == "wss://h/hammer")
+        );
         let McpServerTransport::Process(process) = &configs[1].transport else {
             panic!("{:?}", configs[1].transport)
         };
@@ -234,6 +259,7 @@ mod tests {
             "`b`: NONE is not set",
             "`worse` is left out: its type `carrier-pigeon`",
             "`worst` is left out",
+            "`strange` is left out: its `url` does not begin with ws:// or wss://",
         ] {
             assert!(joined.contains(words), "{words}: {joined}");
         }

@@ -1,11 +1,13 @@
 //! Prompts, responses and tool content: sent only if the user enabled it, and always with a length
 //! limit.
 
+use std::path::PathBuf;
+
 use windlass_host::environment::{self, EnvLookup};
 use windlass_tool::Secrets;
 
 /// Which content may be sent. Everything is off by default.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContentSwitches {
     pub prompts: bool,
     pub responses: bool,
@@ -13,10 +15,38 @@ pub struct ContentSwitches {
     pub tool_details: bool,
     /// Inputs and outputs of tools.
     pub tool_content: bool,
-    /// Whole requests and answers.
-    pub raw_bodies: bool,
+    pub raw_bodies: RawBodies,
     /// Limit of one text in UTF-16 units, including the truncation mark.
     pub length_max: usize,
+}
+
+/// Where whole requests and answers go.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum RawBodies {
+    #[default]
+    Off,
+    /// With the event, cut.
+    InEvents,
+    /// To files in this folder, whole; events say which.
+    InFiles(PathBuf),
+}
+
+impl RawBodies {
+    fn read(lookup: &impl EnvLookup, warnings: &mut Vec<String>) -> Self {
+        let value = environment::read_variable(lookup, RAW_BODIES).ok().flatten();
+        match value.as_deref().and_then(|value| value.strip_prefix("file:")) {
+            Some(folder) if folder.starts_with('/') => Self::InFiles(PathBuf::from(folder)),
+            Some(_) => {
+                warnings.push(format!(
+                    "{RAW_BODIES}: `file:` needs an absolute path, as in file:/var/log/bodies; \
+                     no bodies are written"
+                ));
+                Self::Off
+            }
+            None if environment::is_switched_on(lookup, RAW_BODIES) => Self::InEvents,
+            None => Self::Off,
+        }
+    }
 }
 
 impl ContentSwitches {
@@ -27,18 +57,12 @@ impl ContentSwitches {
             true => is_on(RESPONSES),
             false => prompts,
         };
-        let bodies = environment::read_variable(lookup, RAW_BODIES).ok().flatten();
-        if bodies.is_some_and(|wanted| wanted.starts_with("file:")) {
-            warnings.push(format!(
-                "{RAW_BODIES} writes no files: give 1 to send bodies, or use `windlass record`"
-            ));
-        }
         Self {
             prompts,
             responses,
             tool_details: is_on("OTEL_LOG_TOOL_DETAILS"),
             tool_content: is_on("OTEL_LOG_TOOL_CONTENT"),
-            raw_bodies: is_on(RAW_BODIES),
+            raw_bodies: RawBodies::read(lookup, warnings),
             length_max: read_length(lookup),
         }
     }

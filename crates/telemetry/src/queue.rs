@@ -50,7 +50,9 @@ pub(crate) fn record_queue() -> (RecordSender, RecordReceiver, Arc<QueueLevel>) 
 impl RecordSender {
     pub(crate) fn push(&self, record: TelemetryRecord) {
         let bytes = record.bytes();
-        if self.level.bytes.load(Ordering::Relaxed) + bytes > BYTES_MAX {
+        let waiting = self.level.bytes.load(Ordering::Relaxed);
+        // A body with pictures may be longer than the limit: one has room if nothing else waits.
+        if waiting > 0 && waiting + bytes > BYTES_MAX {
             self.level.add_dropped(1);
             return;
         }
@@ -94,6 +96,7 @@ mod tests {
             time: 1,
             attributes,
             context: None,
+            body_file: None,
         })
     }
 
@@ -112,5 +115,10 @@ mod tests {
         }
         assert_eq!(level.dropped_count(), 10 + 13);
         assert!(level.bytes.load(Ordering::Relaxed) <= BYTES_MAX);
+        while receiver.try_next().is_some() {}
+        let huge = "x".repeat(BYTES_MAX + 1);
+        sender.push(event(&huge));
+        sender.push(event("x"));
+        assert_eq!(level.dropped_count(), 10 + 13 + 1);
     }
 }

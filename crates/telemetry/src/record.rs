@@ -1,6 +1,7 @@
 //! Records to send, independent of their encoding.
 
 use std::borrow::Cow;
+use std::path::PathBuf;
 
 use windlass_tool::Secrets;
 
@@ -140,6 +141,15 @@ pub struct EventRecord {
     pub time: u64,
     pub attributes: Attributes,
     pub context: Option<SpanContext>,
+    /// Written before the event is sent.
+    pub body_file: Option<BodyFile>,
+}
+
+/// A whole request or answer that goes to a file instead of a collector.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BodyFile {
+    pub path: PathBuf,
+    pub text: String,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -169,7 +179,12 @@ impl TelemetryRecord {
                     redact_text(error, secrets);
                 }
             }
-            Self::Event(event) => event.attributes.redact(secrets),
+            Self::Event(event) => {
+                event.attributes.redact(secrets);
+                if let Some(file) = &mut event.body_file {
+                    redact_text(&mut file.text, secrets);
+                }
+            }
             Self::Increment(increment) => increment.attributes.redact(secrets),
         }
     }
@@ -181,7 +196,10 @@ impl TelemetryRecord {
                 let events = span.events.iter().map(|event| event.attributes.bytes() + 64);
                 span.attributes.bytes() + events.sum::<usize>()
             }
-            Self::Event(event) => event.attributes.bytes(),
+            Self::Event(event) => {
+                let file = event.body_file.as_ref().map_or(0, |file| file.text.len());
+                event.attributes.bytes() + file
+            }
             Self::Increment(increment) => increment.attributes.bytes(),
         };
         own + 200

@@ -134,6 +134,8 @@ pub(crate) enum McpTransportArg {
     Http,
     /// The older HTTP+SSE.
     Sse,
+    /// WebSocket.
+    Ws,
 }
 
 /// Gives each variable a flag of its own in `mcp add --env A=1 B=2 NAME`, where others give one flag to a

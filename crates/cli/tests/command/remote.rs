@@ -417,7 +417,7 @@ fn what_a_server_says_of_its_use_reaches_the_model_as_its_words() {
 fn entries_that_are_left_out_are_said_with_what_is_wrong() {
     let dirs = test_dirs();
     let config =
-        json!({"mcpServers": {"wire": {"type": "ws", "url": "ws://h"}, "odd": {"command": 5}}});
+        json!({"mcpServers": {"wire": {"type": "ws", "url": "ftp://h"}, "odd": {"command": 5}}});
     std::fs::write(dirs.file(".mcp.json"), config.to_string()).expect("a file");
     let settings = dirs.file(".claude/settings.json");
     std::fs::create_dir_all(settings.parent().expect("a folder")).expect("a folder");
@@ -426,12 +426,12 @@ fn entries_that_are_left_out_are_said_with_what_is_wrong() {
     let finished = run(&mut dirs.asking(&server.url(), &["-p", "hi", "--trust-project"]));
     assert_eq!(finished.code, Some(0), "{finished:?}");
     for words in
-        ["`wire` is left out: WebSocket", "`odd` is left out", "\"sideways\" is not a mode"]
+        ["`wire` is left out: its `url`", "`odd` is left out", "\"sideways\" is not a mode"]
     {
         assert!(finished.stderr.contains(words), "{words}: {finished:?}");
     }
     let doctor = run(&mut dirs.windlass(&["doctor", "--offline", "--trust-project"]));
-    assert!(doctor.stdout.contains("`wire` is left out: WebSocket"), "{doctor:?}");
+    assert!(doctor.stdout.contains("`wire` is left out: its `url`"), "{doctor:?}");
 }
 
 #[test]

@@ -41,6 +41,7 @@ use crate::transport::http::{self, HttpServerConfig};
 use crate::transport::in_process::InProcessTransport;
 use crate::transport::legacy_sse::LegacySseTransport;
 use crate::transport::stdio::{StdioServerConfig, StdioTransport};
+use crate::transport::websocket::{WebSocketTransport, is_websocket};
 use message_filter::FilteredTransport;
 
 /// Limits on the pages read of a list, and on the entries kept.
@@ -137,6 +138,12 @@ impl McpConnection {
                 })?;
                 Self::connect_over(spoken, era, client, limit).await
             }
+            McpChannel::Http(config) if is_websocket(&config.url) => {
+                Self::connect_websocket(config, None, era, client, limit).await
+            }
+            McpChannel::HttpAuthorized(config, access) if is_websocket(&config.url) => {
+                Self::connect_websocket(config, Some(access), era, client, limit).await
+            }
             McpChannel::Http(config) if config.is_legacy_sse => {
                 Self::connect_legacy_sse(config, None, client, limit).await
             }
@@ -169,6 +176,19 @@ impl McpConnection {
         let late = |_| McpFailure::TimedOut { what: "the connection".to_owned(), after: limit };
         let opened = running_time::timeout(limit, opening).await.map_err(late)??;
         Self::connect_over(opened, ProtocolEra::Handshake, client, limit).await
+    }
+
+    async fn connect_websocket(
+        config: &HttpServerConfig,
+        access: Option<OauthAccess>,
+        era: ProtocolEra,
+        client: McpClient,
+        limit: Duration,
+    ) -> Result<Self, McpFailure> {
+        let opening = WebSocketTransport::open(config, access, Arc::clone(&client.health));
+        let late = |_| McpFailure::TimedOut { what: "the connection".to_owned(), after: limit };
+        let opened = running_time::timeout(limit, opening).await.map_err(late)??;
+        Self::connect_over(opened, era, client, limit).await
     }
 
     pub(crate) async fn connect_over<T>(

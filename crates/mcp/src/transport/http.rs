@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use reqwest::header::{HeaderName, HeaderValue};
 use reqwest::redirect::Policy;
+use reqwest::{Client, ClientBuilder};
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 use rmcp::transport::{AuthClient, StreamableHttpClientTransport};
 use windlass_tool::http_client::{
@@ -90,6 +91,19 @@ pub(super) fn parse_headers(
 }
 
 pub(super) fn build_client(url: &str) -> Result<CappedHttpClient, McpFailure> {
+    finish_client(client_builder(url)).map(CappedHttpClient)
+}
+
+/// A client whose connection can become another protocol's, which HTTP/2 does in another way.
+pub(super) fn build_upgrade_client(url: &str) -> Result<Client, McpFailure> {
+    finish_client(client_builder(url).http1_only())
+}
+
+fn finish_client(builder: ClientBuilder) -> Result<Client, McpFailure> {
+    builder.build().map_err(|error| McpFailure::Unreachable { reason: error.to_string() })
+}
+
+fn client_builder(url: &str) -> ClientBuilder {
     install_crypto_provider();
     let policy = Policy::custom(|attempt| {
         let is_same = attempt.previous().first().is_some_and(|first| {
@@ -100,15 +114,11 @@ pub(super) fn build_client(url: &str) -> Result<CappedHttpClient, McpFailure> {
             false => attempt.error("it redirects to another place"),
         }
     });
-    let builder =
-        reqwest::Client::builder().pool_max_idle_per_host(0).referer(false).redirect(policy);
+    let builder = Client::builder().pool_max_idle_per_host(0).referer(false).redirect(policy);
     let mut builder = with_trusted_certificates(with_connect_limit(builder, CONNECT_MAX));
     if reqwest::Url::parse(url).is_ok_and(|url| is_loopback(&url)) {
         // A configured proxy could not reach this machine, or would reach its own loopback.
         builder = builder.no_proxy();
     }
-    let built = builder.build();
-    built
-        .map(CappedHttpClient)
-        .map_err(|error| McpFailure::Unreachable { reason: error.to_string() })
+    builder
 }

@@ -1,4 +1,4 @@
-//! Transports: standard streams, HTTP, or channels inside this process.
+//! Transports: standard streams, HTTP, WebSocket, or channels inside this process.
 //!
 //! A transport carries messages and detects that the other side is closed. The connection
 //! interprets messages and sets deadlines.
@@ -10,6 +10,7 @@ pub(crate) mod http;
 pub(crate) mod in_process;
 pub(crate) mod legacy_sse;
 pub(crate) mod stdio;
+pub(crate) mod websocket;
 
 use std::sync::Arc;
 

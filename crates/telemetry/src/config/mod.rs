@@ -106,7 +106,8 @@ pub fn read_config(
     let metrics = reader.read_signal(TelemetrySignal::Metrics, &process);
     let logs = reader.read_signal(TelemetrySignal::Logs, &process);
     let has_spans = environment::is_switched_on(lookup, "CLAUDE_CODE_ENHANCED_TELEMETRY_BETA")
-        || environment::is_switched_on(lookup, "ENABLE_ENHANCED_TELEMETRY_BETA");
+        || environment::is_switched_on(lookup, "ENABLE_ENHANCED_TELEMETRY_BETA")
+        || reader.has_detailed_target();
     let traces = match has_spans {
         true => reader.read_signal(TelemetrySignal::Traces, &process),
         false => SignalConfig::off(),
@@ -290,6 +291,55 @@ mod tests {
         assert!(config.is_none() && warnings[0].contains("OTEL_EXPORTER_OTLP_PROTOCOL"));
         let (config, _) = read(&[ON, metrics, JSON], &[]);
         assert_eq!(config.unwrap().describe(), ["metrics to http://localhost:4318 (http/json)"]);
+    }
+
+    #[test]
+    fn detailed_tracing_has_an_address_of_its_own() {
+        let own = [ON, ("BETA_TRACING_ENDPOINT", "http://detail:1/")];
+        assert!(read(&own, &[]).0.is_none());
+        let own = [&own[..], &[("ENABLE_BETA_TRACING_DETAILED", "1")]].concat();
+        let headers = ("OTEL_EXPORTER_OTLP_HEADERS", "key=secret");
+        let (config, warnings) = read(&[&own[..], &[headers]].concat(), &[]);
+        let config = config.unwrap();
+        assert!(warnings.is_empty() && !config.metrics.is_on(), "{warnings:?}");
+        let (logs, traces) = (config.logs.otlp.unwrap(), config.traces.otlp.unwrap());
+        assert_eq!(traces.url, "http://detail:1/v1/traces");
+        assert_eq!(logs.url, "http://detail:1/v1/logs");
+        assert_eq!(logs.protocol, OtlpProtocol::HttpJson);
+        assert_eq!((logs.headers.iter().count(), traces.headers.iter().count()), (0, 0));
+        // An exporter that was chosen stays, and an administrator's address and headers win.
+        let none = [("OTEL_LOGS_EXPORTER", "none"), ("OTEL_TRACES_EXPORTER", "none")];
+        assert!(read(&[&own[..], &none[..]].concat(), &[]).0.is_none());
+        for managed in ["OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_HEADERS"] {
+            assert!(read(&own, &[managed]).0.is_none(), "{managed}");
+        }
+        let (_, warnings) =
+            read(&[&own[2..], &[ON, ("BETA_TRACING_ENDPOINT", "detail")]].concat(), &[]);
+        assert!(warnings[0].contains("BETA_TRACING_ENDPOINT"), "{warnings:?}");
+    }
+
+    #[test]
+    fn certificates_of_clients_are_those_of_the_protocol() {
+        let own = [
+            ("OTEL_METRICS_EXPORTER", "otlp"),
+            ("OTEL_LOGS_EXPORTER", "otlp"),
+            ("OTEL_EXPORTER_OTLP_LOGS_PROTOCOL", "grpc"),
+            ("CLAUDE_CODE_CLIENT_CERT", "/client.pem"),
+            ("CLAUDE_CODE_CLIENT_KEY", "/client.key"),
+            ("CLAUDE_CODE_CLIENT_KEY_PASSPHRASE", "word-of-the-key"),
+        ];
+        let (config, warnings) = read(&[&[ON, JSON], &own[..]].concat(), &[]);
+        let config = config.unwrap();
+        let (metrics, logs) = (config.metrics.otlp.unwrap(), config.logs.otlp.unwrap());
+        assert_eq!(logs.certificate, ClientCertificate::default());
+        assert_eq!(metrics.certificate.certificate.as_deref(), Some("/client.pem"));
+        assert_eq!(metrics.certificate.key.as_deref(), Some("/client.key"));
+        let [warning] = warnings.as_slice() else { panic!("{warnings:?}") };
+        assert!(warning.contains("openssl pkey") && !warning.contains("word-of"), "{warning}");
+        let more = ("OTEL_EXPORTER_OTLP_CLIENT_KEY", "/own.key");
+        let (config, _) = read(&[&[ON, JSON, more], &own[..]].concat(), &[]);
+        let key = config.unwrap().metrics.otlp.unwrap().certificate.key;
+        assert_eq!(key.as_deref(), Some("/own.key"));
     }
 
     #[test]

@@ -184,6 +184,9 @@ impl<L: EnvLookup> EnvironmentReader<'_, L> {
                 )),
             }
         }
+        if list.trim().is_empty() && signal != TelemetrySignal::Metrics {
+            config.otlp = self.read_detailed_target(signal);
+        }
         config
     }
 
@@ -201,6 +204,76 @@ impl<L: EnvLookup> EnvironmentReader<'_, L> {
         }
     }
 
+    /// Whether spans and events in detail go to an address of their own.
+    pub(super) fn has_detailed_target(&self) -> bool {
+        self.flag("ENABLE_BETA_TRACING_DETAILED", false) && self.text(DETAILED_ENDPOINT).is_some()
+    }
+
+    /// Headers are meant for another address, so they are not sent to this one.
+    fn read_detailed_target(&mut self, signal: TelemetrySignal) -> Option<OtlpTarget> {
+        let own = |what: &str| format!("OTEL_EXPORTER_OTLP_{}_{what}", signal.word());
+        let (address, headers) = (own("ENDPOINT"), own("HEADERS"));
+        let managed = [ENDPOINT, &address, "OTEL_EXPORTER_OTLP_HEADERS", &headers];
+        let is_managed = |name: &str| (self.is_managed)(name);
+        let is_overruled = managed.into_iter().any(is_managed) && !is_managed(DETAILED_ENDPOINT);
+        if !self.has_detailed_target() || is_overruled {
+            return None;
+        }
+        let base = self.text(DETAILED_ENDPOINT)?;
+        let url = format!("{}{}", base.trim_end_matches('/'), signal.path());
+        let certificate = self.read_certificate(signal, OtlpProtocol::HttpJson);
+        self.is_address(DETAILED_ENDPOINT, &url, signal).then_some(OtlpTarget {
+            protocol: OtlpProtocol::HttpJson,
+            base,
+            url,
+            headers: HeaderList::default(),
+            timeout: REQUEST_MAX,
+            certificate,
+        })
+    }
+
+    /// Warns if not.
+    fn is_address(&mut self, variable: &str, url: &str, signal: TelemetrySignal) -> bool {
+        let is_address = ["http://", "https://"].iter().any(|scheme| url.starts_with(scheme));
+        if !is_address {
+            self.warnings.push(format!(
+                "{variable} is no address that begins with http:// or https://; {} are not sent",
+                signal.word().to_ascii_lowercase()
+            ));
+        }
+        is_address
+    }
+
+    /// Over http, what the reference CLI shows to every server counts too.
+    fn read_certificate(
+        &mut self,
+        signal: TelemetrySignal,
+        protocol: OtlpProtocol,
+    ) -> ClientCertificate {
+        let find = |what: &str, of_http: Option<&str>| {
+            let own = format!("OTEL_EXPORTER_OTLP_{}_{what}", signal.word());
+            let names = [own, format!("OTEL_EXPORTER_OTLP_{what}")];
+            let of_http = of_http.filter(|_| protocol != OtlpProtocol::Grpc);
+            let found = names.iter().find_map(|name| self.text(name));
+            found.or_else(|| of_http.and_then(|name| self.text(name)))
+        };
+        let certificate = ClientCertificate {
+            trusted: find("CERTIFICATE", None),
+            certificate: find("CLIENT_CERTIFICATE", Some("CLAUDE_CODE_CLIENT_CERT")),
+            key: find("CLIENT_KEY", Some("CLAUDE_CODE_CLIENT_KEY")),
+        };
+        if certificate.key.is_some() && self.text(PASSPHRASE).is_some() {
+            let warning = format!(
+                "{PASSPHRASE} is left out: keys with a passphrase are not read; write one without \
+                 by `openssl pkey -in KEY -out PLAIN` and name that"
+            );
+            if !self.warnings.contains(&warning) {
+                self.warnings.push(warning);
+            }
+        }
+        certificate
+    }
+
     fn read_target(&mut self, signal: TelemetrySignal) -> Option<OtlpTarget> {
         let own = |what: &str| format!("OTEL_EXPORTER_OTLP_{}_{what}", signal.word());
         let both = |what: &str| [own(what), format!("OTEL_EXPORTER_OTLP_{what}")];
@@ -215,12 +288,7 @@ impl<L: EnvLookup> EnvironmentReader<'_, L> {
             return None;
         };
         let (base, url) = self.read_address(signal, protocol);
-        if !["http://", "https://"].iter().any(|scheme| url.starts_with(scheme)) {
-            self.warnings.push(format!(
-                "OTEL_EXPORTER_OTLP_ENDPOINT is no address that begins with http:// or https://; \
-                 {} are not sent",
-                signal.word().to_ascii_lowercase()
-            ));
+        if !self.is_address(ENDPOINT, &url, signal) {
             return None;
         }
         let mut headers = HeaderList::default();
@@ -233,12 +301,7 @@ impl<L: EnvLookup> EnvironmentReader<'_, L> {
                 )),
             }
         }
-        let file = |what: &str| both(what).iter().find_map(|name| self.text(name));
-        let certificate = ClientCertificate {
-            trusted: file("CERTIFICATE"),
-            certificate: file("CLIENT_CERTIFICATE"),
-            key: file("CLIENT_KEY"),
-        };
+        let certificate = self.read_certificate(signal, protocol);
         let [own_timeout, timeout] = both("TIMEOUT");
         let timeout = self.millis(&timeout, REQUEST_MAX);
         let timeout = self.millis(&own_timeout, timeout).min(REQUEST_MAX);
@@ -275,5 +338,7 @@ impl<L: EnvLookup> EnvironmentReader<'_, L> {
 }
 
 const ENDPOINT: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
+const DETAILED_ENDPOINT: &str = "BETA_TRACING_ENDPOINT";
+const PASSPHRASE: &str = "CLAUDE_CODE_CLIENT_KEY_PASSPHRASE";
 /// Upper limit for the request timeout.
 const REQUEST_MAX: Duration = Duration::from_secs(10);

@@ -112,15 +112,36 @@ fn with_certificates(
         let trusted = trusted.map_err(|_| format!("{path}: no certificates in PEM form"))?;
         builder = builder.tls_certs_merge(trusted);
     }
-    if let (Some(certificate), Some(key)) = (&files.certificate, &files.key) {
-        let mut pem = read(certificate)?;
-        pem.push(b'\n');
-        pem.extend(read(key)?);
-        let identity = Identity::from_pem(&pem);
-        let identity = identity.map_err(|_| format!("{certificate}: no certificate and key"))?;
-        builder = builder.identity(identity);
+    match (&files.certificate, &files.key) {
+        (None, None) => {}
+        (None, Some(key)) => return Err(format!("{key}: a key without a client certificate")),
+        // One file may hold both.
+        (Some(certificate), key) => {
+            let mut pem = read(certificate)?;
+            if let Some(key) = key {
+                let key_pem = read(key)?;
+                if is_encrypted(&key_pem) {
+                    return Err(format!(
+                        "{key}: the key has a passphrase, which is not read; write one without by \
+                         `openssl pkey`"
+                    ));
+                }
+                pem.push(b'\n');
+                pem.extend(key_pem);
+            }
+            let identity = Identity::from_pem(&pem);
+            let identity = identity
+                .map_err(|_| format!("{certificate}: no certificate and key in PEM form"))?;
+            builder = builder.identity(identity);
+        }
     }
     Ok(builder)
+}
+
+fn is_encrypted(pem: &[u8]) -> bool {
+    String::from_utf8_lossy(pem).lines().any(|line| {
+        line.starts_with("-----BEGIN ENCRYPTED") || line.starts_with("Proc-Type: 4,ENCRYPTED")
+    })
 }
 
 /// Omits the URL, which may contain a secret.

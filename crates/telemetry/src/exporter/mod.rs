@@ -5,6 +5,7 @@
 //! back off. When a session ends, all signals are sent at once and concurrently; the session waits
 //! for at most the configured time.
 
+mod body_files;
 mod console;
 mod grpc;
 mod headers_program;
@@ -21,6 +22,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 use windlass_host::standard_streams::write_error_line;
 
+use self::body_files::write_body_file;
 use self::headers_program::ProgramHeaders;
 use self::scrape_server::ScrapeServer;
 use self::send_result::SendResult;
@@ -127,7 +129,13 @@ impl Exporter {
         }
     }
 
-    fn take_record(&self, record: TelemetryRecord, workers: &mut [SignalWorker]) {
+    fn take_record(&self, mut record: TelemetryRecord, workers: &mut [SignalWorker]) {
+        if let TelemetryRecord::Event(event) = &mut record
+            && let Err(problem) = write_body_file(event)
+            && self.config.shows_errors
+        {
+            write_error_line(&format!("windlass: telemetry: {problem}"));
+        }
         let signal = match &record {
             TelemetryRecord::Span(_) => TelemetrySignal::Traces,
             TelemetryRecord::Event(_) => TelemetrySignal::Logs,

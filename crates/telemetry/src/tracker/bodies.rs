@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 use windlass_vocabulary::{ContentBlock, Message, ModelRequest};
 
 use super::agent_track::AgentTrack;
-use super::emission::Emission;
-use crate::content::REDACTED;
+use super::emission::{Emission, EventFile};
+use crate::content::{REDACTED, RawBodies};
 use crate::names;
 use crate::record::Attributes;
 
@@ -16,15 +16,15 @@ pub(super) fn request_body(
     query_source: &'static str,
     emission: &mut Emission<'_>,
 ) {
-    if !emission.config.content.raw_bodies {
+    if emission.config.content.raw_bodies == RawBodies::Off {
         return;
     }
     let Ok(mut value) = serde_json::from_slice::<Value>(body) else { return };
     hide_thinking(&mut value);
-    let attributes = describe_body(&value, emission)
+    let attributes = Attributes::default()
         .text("model", request.model.as_str())
         .text("query_source", query_source);
-    emission.event(names::API_REQUEST_BODY, attributes);
+    emit_body(names::API_REQUEST_BODY, "request", &value, attributes, emission);
 }
 
 /// The answer in one form for all wires, because it was read piece by piece.
@@ -34,7 +34,7 @@ pub(super) fn response_body(
     query_source: &'static str,
     emission: &mut Emission<'_>,
 ) {
-    if !emission.config.content.raw_bodies {
+    if emission.config.content.raw_bodies == RawBodies::Off {
         return;
     }
     let content: Vec<Value> = message.content.iter().map(block_to_json).collect();
@@ -48,22 +48,37 @@ pub(super) fn response_body(
         "stop_reason": track.requests.last_stop_reason,
     });
     hide_thinking(&mut value);
-    let attributes = describe_body(&value, emission)
+    let attributes = Attributes::default()
         .optional_text("model", model)
         .text("query_source", query_source)
         .optional_text("request_id", track.requests.last_request_id.clone());
-    emission.event(names::API_RESPONSE_BODY, attributes);
+    emit_body(names::API_RESPONSE_BODY, "response", &value, attributes, emission);
 }
 
-fn describe_body(value: &Value, emission: &Emission<'_>) -> Attributes {
+fn emit_body(
+    name: &'static str,
+    kind: &'static str,
+    value: &Value,
+    attributes: Attributes,
+    emission: &mut Emission<'_>,
+) {
+    let config = emission.config;
     let text = value.to_string();
     let length = text.encode_utf16().count();
-    let body = emission.cut(&text, emission.config.content.length_max);
-    let is_cut = length > emission.config.content.length_max;
-    Attributes::default()
-        .text("body", body)
-        .count("body_length", length as u64)
-        .optional_text("body_truncated", is_cut.then_some("true"))
+    let attributes = attributes.count("body_length", length as u64);
+    match &config.content.raw_bodies {
+        RawBodies::Off => {}
+        RawBodies::InEvents => {
+            let is_cut = length > config.content.length_max;
+            let attributes = attributes
+                .text("body", emission.cut(&text, config.content.length_max))
+                .optional_text("body_truncated", is_cut.then_some("true"));
+            emission.event(name, attributes);
+        }
+        RawBodies::InFiles(folder) => {
+            emission.event_with_file(name, attributes, EventFile { folder, kind, text });
+        }
+    }
 }
 
 fn block_to_json(block: &ContentBlock) -> Value {

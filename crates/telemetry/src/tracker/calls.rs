@@ -242,7 +242,7 @@ fn emit_result(
     emission: &mut Emission<'_>,
 ) {
     let call = &open.call;
-    let switches = emission.config.content;
+    let switches = &emission.config.content;
     let decision = open.decision;
     let error = outcome.is_error.then(|| match switches.tool_details {
         true => emission.cut(text, ERROR_LENGTH_MAX),
@@ -300,7 +300,7 @@ fn end_call_span(
     emission: &mut Emission<'_>,
 ) {
     let call = &open.call;
-    let switches = emission.config.content;
+    let switches = &emission.config.content;
     let shown = display_name(call.name.as_str(), switches.tool_details);
     let kind = if is_mcp(call) { "extension" } else { "function" };
     let mut attributes = Attributes::default()

@@ -1,5 +1,7 @@
 //! Collects the records for one observation.
 
+use std::path::Path;
+
 use windlass_driver::ObservedSession;
 use windlass_host::random::generate_seed;
 use windlass_tool::Secrets;
@@ -11,8 +13,8 @@ use crate::config::TelemetryConfig;
 use crate::content::redact_and_cut;
 use crate::names::{self, MetricName};
 use crate::record::{
-    Attributes, EventRecord, MetricIncrement, SpanContext, SpanEvent, SpanKind, SpanRecord,
-    TelemetryRecord,
+    Attributes, BodyFile, EventRecord, MetricIncrement, SpanContext, SpanEvent, SpanKind,
+    SpanRecord, TelemetryRecord,
 };
 
 #[derive(Clone, Debug)]
@@ -30,6 +32,14 @@ pub(super) struct EndedSpan {
     pub(super) attributes: Attributes,
     pub(super) events: Vec<SpanEvent>,
     pub(super) error: Option<String>,
+}
+
+/// The body of an event, and where it goes.
+pub(super) struct EventFile<'a> {
+    pub(super) folder: &'a Path,
+    /// `request` or `response`.
+    pub(super) kind: &'static str,
+    pub(super) text: String,
 }
 
 pub(super) struct Emission<'a> {
@@ -133,6 +143,29 @@ impl<'a> Emission<'a> {
     }
 
     pub(super) fn event(&mut self, name: &'static str, attributes: Attributes) {
+        self.add_event(name, attributes, None);
+    }
+
+    /// An event whose body goes to a file with this name, in this folder.
+    pub(super) fn event_with_file(
+        &mut self,
+        name: &'static str,
+        attributes: Attributes,
+        file: EventFile<'_>,
+    ) {
+        let session = self.session_id.replace(['/', '\\'], "_");
+        let time = self.now / 1_000_000;
+        let path = format!("{session}-{time}-{}.{}.json", *self.sequence + 1, file.kind);
+        let body_file = BodyFile { path: file.folder.join(path), text: file.text };
+        self.add_event(name, attributes, Some(body_file));
+    }
+
+    fn add_event(
+        &mut self,
+        name: &'static str,
+        attributes: Attributes,
+        body_file: Option<BodyFile>,
+    ) {
         if !self.config.logs.is_on() {
             return;
         }
@@ -156,6 +189,7 @@ impl<'a> Emission<'a> {
             time: self.now,
             attributes: all,
             context,
+            body_file,
         }));
     }
 

@@ -170,12 +170,14 @@ fn dispatch(
                 emission,
             );
         }
-        Observation::AnswerEnded { attempt, stop } => track.requests.answer_ended(attempt, stop),
+        Observation::AnswerEnded { attempt, stop } => {
+            track.requests.answer_ended(attempt, stop, emission.now);
+        }
         Observation::RequestFailed { attempt, failure } => {
             requests::request_failed(track, attempt, failure, emission);
         }
         Observation::RequestCancelled { attempt } => {
-            requests::request_cancelled(track, attempt, emission);
+            requests::request_cancelled(track, attempt, emission.now);
         }
         Observation::SideRequestSent { ticket, request } => {
             requests::side_request_sent(track, session, ticket, request, emission);
@@ -273,7 +275,9 @@ mod tests {
     use windlass_driver::tool_types::Secrets;
     use windlass_vocabulary::notice::RunEnding;
     use windlass_vocabulary::{
-        Json, MicroUsd, Terminal, Ticket, ToolCall, ToolCallId, Usage, WireFormat,
+        AttemptId, FailureKind, Json, Messages, MicroUsd, ModelFailure, ModelRequest,
+        ModelStopReason, RequestSource, Terminal, ThinkingMode, Ticket, Tokens, ToolCall,
+        ToolCallId, Usage, WireFormat,
     };
 
     use super::*;
@@ -283,7 +287,10 @@ mod tests {
     fn tracker() -> SessionTracker {
         let variables = [
             ("CLAUDE_CODE_ENABLE_TELEMETRY", "1"),
+            ("CLAUDE_CODE_ENHANCED_TELEMETRY_BETA", "1"),
+            ("OTEL_METRICS_EXPORTER", "otlp"),
             ("OTEL_LOGS_EXPORTER", "otlp"),
+            ("OTEL_TRACES_EXPORTER", "otlp"),
             ("OTEL_EXPORTER_OTLP_PROTOCOL", "http/json"),
         ];
         let lookup = |name: &str| {
@@ -349,6 +356,86 @@ mod tests {
             let event = find_event(&records, crate::names::SUBAGENT_COMPLETED);
             let flag = event.0.iter().find(|(name, _)| name == "is_async");
             assert_eq!(flag.map(|(_, value)| value), Some(&AttributeValue::Flag(is_async)));
+        }
+    }
+
+    fn request(attempt: u64) -> ModelRequest {
+        ModelRequest {
+            attempt: AttemptId(attempt),
+            model: "model".into(),
+            system: Vec::new(),
+            tools: Arc::from([]),
+            messages: Messages::default(),
+            output_max: Tokens(100),
+            thinking: ThinkingMode::Unset,
+            effort: None,
+            source: RequestSource::Main,
+            agent: AgentId::from("main"),
+            clear_results: None,
+            without_reasoning: false,
+        }
+    }
+
+    fn find_int(attributes: &Attributes, name: &str) -> i64 {
+        match attributes.0.iter().find(|(own, _)| own == name) {
+            Some((_, AttributeValue::Int(value))) => *value,
+            other => panic!("{name}: {other:?}"),
+        }
+    }
+
+    /// The next request is reported before the notices of its step, of which the bill is one.
+    #[test]
+    fn a_bill_that_comes_after_the_next_request_is_not_lost() {
+        let usage = Usage { input: Tokens(70), output: Tokens(7), ..Usage::default() };
+        let billed = Notice::Billed {
+            attempt: AttemptId(1),
+            usage,
+            cost: MicroUsd(500),
+            total: MicroUsd(500),
+        };
+        let failure = ModelFailure::new(FailureKind::Overloaded, "busy");
+        let (attempt, stop) = (AttemptId(1), ModelStopReason::EndTurn);
+        let cases = [
+            (Observation::AnswerEnded { attempt, stop }, Some(request(2)), true),
+            (Observation::RequestFailed { attempt, failure: &failure }, Some(request(2)), false),
+            (Observation::RequestCancelled { attempt }, None, false),
+        ];
+        for (end, next, is_answered) in cases {
+            let mut tracker = tracker();
+            let main = session("main", None);
+            tracker.track(&main, Observation::Notice(&Notice::RunStarted), 1);
+            tracker.track(&main, Observation::RequestSent(&request(1)), 2_000_000);
+            let mut records = tracker.track(&main, end, 5_000_000);
+            if let Some(next) = &next {
+                records.extend(tracker.track(&main, Observation::RequestSent(next), 6_000_000));
+            }
+            records.extend(tracker.track(&main, Observation::Notice(&billed), 7_000_000));
+            let counted = |name: &str| -> f64 {
+                let increments = records.iter().filter_map(|record| match record {
+                    TelemetryRecord::Increment(one) if one.metric.name == name => Some(one.amount),
+                    TelemetryRecord::Increment(_) => None,
+                    TelemetryRecord::Event(_) | TelemetryRecord::Span(_) => None,
+                });
+                increments.sum()
+            };
+            assert_eq!(counted("claude_code.cost.usage"), 0.0005, "{end:?}");
+            assert_eq!(counted("claude_code.token.usage"), 77.0, "{end:?}");
+            let span = records.iter().find_map(|record| match record {
+                TelemetryRecord::Span(span) if span.name == crate::names::LLM_REQUEST_SPAN => {
+                    Some(span)
+                }
+                TelemetryRecord::Span(_) => None,
+                TelemetryRecord::Event(_) | TelemetryRecord::Increment(_) => None,
+            });
+            let span = span.unwrap_or_else(|| panic!("{end:?}: no span"));
+            assert_eq!((span.start, span.end), (2_000_000, 5_000_000), "{end:?}");
+            assert_eq!(find_int(&span.attributes, "output_tokens"), 7, "{end:?}");
+            if is_answered {
+                let event = find_event(&records, crate::names::API_REQUEST);
+                assert_eq!(find_int(&event, "cost_usd_micros"), 500);
+                assert_eq!(find_int(&event, "input_tokens"), 70);
+                assert_eq!(find_int(&event, "duration_ms"), 3);
+            }
         }
     }
 

@@ -75,6 +75,7 @@ fn add_server(
         }
         McpTransportArg::Http => json!({"type": "http", "url": args.target}),
         McpTransportArg::Sse => json!({"type": "sse", "url": args.target}),
+        McpTransportArg::Ws => json!({"type": "ws", "url": args.target}),
     };
     let mut login = Map::new();
     login.extend(args.client_id.as_ref().map(|id| ("clientId".to_owned(), json!(id))));

@@ -1,13 +1,18 @@
-//! Model requests: of the conversation, with all attempts in one span, and side requests.
+//! Model requests of the conversation, with all attempts in one span.
+
+mod side_requests;
 
 use std::collections::HashMap;
 
 use windlass_driver::ObservedSession;
 use windlass_vocabulary::{
-    AnswerIds, AttemptId, Delta, FailureKind, MicroUsd, Millis, ModelFailure, ModelName,
-    ModelRequest, ModelStopReason, RequestSource, Ticket, Usage, WireFormat,
+    AnswerIds, AttemptId, Delta, FailureKind, MicroUsd, ModelFailure, ModelName, ModelRequest,
+    ModelStopReason, RequestSource, Ticket, Usage, WireFormat,
 };
 
+pub(super) use self::side_requests::{
+    EndedSideQuestion, side_question_ended, side_request_ended, side_request_sent,
+};
 use super::agent_track::AgentTrack;
 use super::attribution::attribute_request;
 use super::emission::{Emission, EndedSpan, OpenSpan, millis_between};
@@ -20,6 +25,9 @@ pub(super) struct RequestTrack {
     open: HashMap<AttemptId, OpenRequest>,
     /// The last request if it failed; a retry continues it.
     failed: Option<(AttemptId, OpenRequest)>,
+    /// Requests that have ended, whose bill may still come: the next request of the same step is
+    /// reported before it.
+    unbilled: Vec<(AttemptId, OpenRequest)>,
     pub(super) retry_is_scheduled: bool,
     side: HashMap<Ticket, OpenRequest>,
     pub(super) last_request_id: Option<String>,
@@ -39,6 +47,8 @@ struct OpenRequest {
     request_id: Option<String>,
     has_calls: bool,
     stop: Option<ModelStopReason>,
+    /// When the answer was complete.
+    answered: Option<u64>,
     bill: Option<(Usage, MicroUsd)>,
     failure: Option<FailureFacts>,
 }
@@ -74,15 +84,6 @@ pub(super) struct FailedAttempts {
     pub(super) since: u64,
 }
 
-/// The outcome of a side question.
-pub(super) struct EndedSideQuestion<'a> {
-    pub(super) model: &'a ModelName,
-    pub(super) usage: Usage,
-    pub(super) cost: MicroUsd,
-    pub(super) took: Millis,
-    pub(super) is_answered: bool,
-}
-
 impl RequestTrack {
     pub(super) fn find_context(&self, attempt: AttemptId) -> Option<SpanContext> {
         self.open.get(&attempt).map(|open| open.span.context)
@@ -107,9 +108,10 @@ impl RequestTrack {
         open.first_piece.get_or_insert(now);
     }
 
-    pub(super) fn answer_ended(&mut self, attempt: AttemptId, stop: ModelStopReason) {
+    pub(super) fn answer_ended(&mut self, attempt: AttemptId, stop: ModelStopReason, now: u64) {
         if let Some(open) = self.open.get_mut(&attempt) {
             open.stop = Some(stop);
+            open.answered = Some(now);
             self.last_stop_reason = Some(stop_reason(open.stop, open.has_calls));
         }
     }
@@ -129,7 +131,8 @@ pub(super) fn request_sent(
     request: &ModelRequest,
     emission: &mut Emission<'_>,
 ) {
-    end_answered(track, emission);
+    end_unbilled(track, emission);
+    set_answered_aside(track);
     let is_retry = std::mem::take(&mut track.requests.retry_is_scheduled);
     let mut facts = gather_facts(session, request, query_source(session), emission);
     facts.attribution = attribute_request(track, session, emission);
@@ -143,9 +146,7 @@ pub(super) fn request_sent(
             OpenRequest { facts, failure: None, request_id: None, ..failed }
         }
         failed => {
-            if let Some((_, failed)) = failed {
-                end_request(track, failed, emission);
-            }
+            track.requests.unbilled.extend(failed);
             begin_request(track, facts, emission)
         }
     };
@@ -164,6 +165,7 @@ fn begin_request(track: &AgentTrack, facts: RequestFacts, emission: &Emission<'_
         request_id: None,
         has_calls: false,
         stop: None,
+        answered: None,
         bill: None,
         failure: None,
     }
@@ -202,14 +204,15 @@ pub(super) fn request_failed(
     track.requests.failed = Some((attempt, open));
 }
 
-pub(super) fn request_cancelled(
-    track: &mut AgentTrack,
-    attempt: AttemptId,
-    emission: &mut Emission<'_>,
-) {
-    // If it was answered, it is billed in the same step.
-    if track.requests.open.get(&attempt).is_some_and(|open| open.stop.is_none()) {
-        abandon(track, attempt, emission);
+/// What was answered until then is billed in the same step, after this.
+pub(super) fn request_cancelled(track: &mut AgentTrack, attempt: AttemptId, now: u64) {
+    let is_answered = |open: &OpenRequest| open.stop.is_some();
+    if track.requests.open.get(&attempt).is_none_or(is_answered) {
+        return;
+    }
+    if let Some(mut open) = track.requests.open.remove(&attempt) {
+        open.abort(now);
+        track.requests.unbilled.push((attempt, open));
     }
 }
 
@@ -227,123 +230,63 @@ pub(super) fn record_billing(
         count_bill(&failed.facts.clone(), usage, cost, emission);
         return;
     }
-    let Some(mut open) = track.requests.open.remove(&attempt) else { return };
+    let requests = &mut track.requests;
+    let is_billed = |(own, _): &(AttemptId, OpenRequest)| *own == attempt;
+    let unbilled = requests.unbilled.iter().position(is_billed);
+    let unbilled = unbilled.map(|position| requests.unbilled.remove(position).1);
+    let Some(mut open) = unbilled.or_else(|| requests.open.remove(&attempt)) else { return };
     count_bill(&open.facts, usage, cost, emission);
     open.bill = Some((usage, cost));
-    match open.stop {
-        Some(_) => end_request(track, open, emission),
-        None => {
+    match open.has_ended() {
+        true => end_request(track, open, emission),
+        false => {
             track.requests.open.insert(attempt, open);
         }
     }
 }
 
-pub(super) fn side_request_sent(
-    track: &mut AgentTrack,
-    session: &ObservedSession,
-    ticket: Ticket,
-    request: &ModelRequest,
-    emission: &mut Emission<'_>,
-) {
-    let facts = gather_facts(session, request, AUXILIARY, emission);
-    let open = begin_request(track, facts, emission);
-    track.requests.side.insert(ticket, open);
-}
-
-pub(super) fn side_request_ended(
-    track: &mut AgentTrack,
-    ticket: Ticket,
-    failure: Option<&ModelFailure>,
-    (usage, cost): (Usage, MicroUsd),
-    emission: &mut Emission<'_>,
-) {
-    let Some(mut open) = track.requests.side.remove(&ticket) else { return };
-    if open.facts.is_compaction {
-        let by_hand = std::mem::take(&mut track.compaction_is_by_hand);
-        let attributes = Attributes::default()
-            .text("trigger", if by_hand { "manual" } else { "auto" })
-            .text("success", failure.is_none().to_string())
-            .count("duration_ms", millis_between(open.span.start, emission.now))
-            .count("pre_tokens", usage.input_total().0)
-            .count("post_tokens", usage.output.0);
-        emission.event(names::COMPACTION, attributes);
-    }
-    count_bill(&open.facts, usage, cost, emission);
-    open.bill = Some((usage, cost));
-    match failure {
-        Some(failure) => open.failure = Some(read_failure(failure, emission)),
-        None => open.stop = Some(ModelStopReason::EndTurn),
-    }
-    end_request(track, open, emission);
-}
-
-pub(super) fn side_question_ended(
-    track: &AgentTrack,
-    session: &ObservedSession,
-    question: &EndedSideQuestion<'_>,
-    emission: &mut Emission<'_>,
-) {
-    let server = session.server_of(question.model);
-    let facts = RequestFacts {
-        model: question.model.clone(),
-        provider: provider_name(server.wire),
-        server: describe_server(&server.base_url),
-        source: AUXILIARY,
-        effort: None,
-        output_max: 0,
-        agent: Attributes::default(),
-        attribution: attribute_agent(session, emission),
-        agent_name: agent_name(session, emission.config.content.tool_details),
-        is_compaction: false,
-    };
-    count_bill(&facts, question.usage, question.cost, emission);
-    let mut open = begin_request(track, facts, emission);
-    open.span.start = emission.now.saturating_sub(question.took.0.saturating_mul(1_000_000));
-    open.bill = Some((question.usage, question.cost));
-    match question.is_answered {
-        true => open.stop = Some(ModelStopReason::EndTurn),
-        false => {
-            let kind = "side_question_failed".to_owned();
-            let message = kind.clone();
-            open.failure = Some(FailureFacts { kind, message, status: None, at: emission.now });
-        }
-    }
-    end_request(track, open, emission);
-}
-
 /// Ends the spans of requests that were abandoned.
 pub(super) fn abandon_all(track: &mut AgentTrack, emission: &mut Emission<'_>) {
-    end_answered(track, emission);
+    set_answered_aside(track);
+    end_unbilled(track, emission);
     if let Some((_, failed)) = track.requests.failed.take() {
         end_request(track, failed, emission);
     }
-    let open: Vec<AttemptId> = track.requests.open.keys().copied().collect();
-    for attempt in open {
-        abandon(track, attempt, emission);
+    for (_, mut open) in std::mem::take(&mut track.requests.open) {
+        open.abort(emission.now);
+        end_request(track, open, emission);
     }
 }
 
-fn abandon(track: &mut AgentTrack, attempt: AttemptId, emission: &mut Emission<'_>) {
-    let Some(mut open) = track.requests.open.remove(&attempt) else { return };
-    let kind = "aborted".to_owned();
-    let message = kind.clone();
-    open.failure = Some(FailureFacts { kind, message, status: None, at: emission.now });
-    end_request(track, open, emission);
+impl OpenRequest {
+    fn abort(&mut self, now: u64) {
+        let kind = "aborted".to_owned();
+        let message = kind.clone();
+        self.failure = Some(FailureFacts { kind, message, status: None, at: now });
+    }
+
+    fn has_ended(&self) -> bool {
+        self.stop.is_some() || self.failure.is_some()
+    }
 }
 
-/// Ends the spans of complete answers that were not billed.
-fn end_answered(track: &mut AgentTrack, emission: &mut Emission<'_>) {
-    let answered = track.requests.open.iter().filter(|(_, open)| open.stop.is_some());
-    let answered: Vec<AttemptId> = answered.map(|(attempt, _)| *attempt).collect();
-    for attempt in answered {
-        if let Some(open) = track.requests.open.remove(&attempt) {
-            end_request(track, open, emission);
-        }
+/// Lets complete answers wait for their bill beside the request that follows them.
+fn set_answered_aside(track: &mut AgentTrack) {
+    let requests = &mut track.requests;
+    let answered = requests.open.extract_if(|_, open| open.stop.is_some());
+    requests.unbilled.extend(answered);
+}
+
+/// Ends the spans of requests of an earlier step, for which no bill came.
+fn end_unbilled(track: &mut AgentTrack, emission: &mut Emission<'_>) {
+    for (_, open) in std::mem::take(&mut track.requests.unbilled) {
+        end_request(track, open, emission);
     }
 }
 
 fn end_request(track: &AgentTrack, open: OpenRequest, emission: &mut Emission<'_>) {
-    let end = open.failure.as_ref().map_or(emission.now, |failure| failure.at);
+    let answered = open.answered.unwrap_or(emission.now);
+    let end = open.failure.as_ref().map_or(answered, |failure| failure.at);
     if open.failure.is_none() {
         let (usage, cost) = open.bill.unwrap_or_default();
         let attributes = describe_request(&open.facts)
