@@ -1,7 +1,7 @@
 //! Which tools the model is offered: a base set chosen by name, without those that a bare deny rule
 //! hides. A tool that was requested by its name is offered from the start.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use windlass_driver::{AgentDefinition, SubagentConfig, ToolRegistry, ToolSessionContext};
 use windlass_permission::{Policy, Rule};
@@ -117,11 +117,17 @@ fn parse_requested_tools(
 
 /// Parses the values of `--allowedTools` and `--disallowedTools`.
 pub fn parse_rules(values: &[String]) -> Result<Vec<Rule>, CommandError> {
+    let home = std::env::home_dir();
+    let home = home.as_deref().and_then(Path::to_str);
     let parse = |text: &str| {
-        Rule::parse(text).map_err(|error| {
+        let rule = Rule::parse(text).map_err(|error| {
             CommandError::usage(format!(
                 "{error}; write `Tool` or `Tool(what)`, and the prompt right after -p"
             ))
+        })?;
+        Ok(match home {
+            Some(home) => rule.with_home(home),
+            None => rule,
         })
     };
     let rules = values.iter().flat_map(|value| split_rules(value)).map(parse);

@@ -13,14 +13,15 @@ use windlass_vocabulary::PermissionMode;
 
 use crate::confinement::{CellSupport, Confinement};
 use crate::explain;
-use crate::file_system_view::{FileSystemView, PathAccess, PathEntry, resolve_links};
+use crate::file_system_view::{FileSystemView, PathAccess, PathEntry, ResolvedPath, resolve_links};
 use crate::policy::Policy;
 use crate::rule::Rule;
 use crate::shell_command::{
     CellNeed, CommandEffect, CommandPattern, ParsedCommandLine, ProgramStart, ReadOnlyWords,
     RuleCoverage, ShellWord, SimpleCommand, analyze_read_only_words, base_name, classify_effect,
-    find_git_directory, find_path_candidates, find_program_start, find_search_roots,
-    is_file_reader, may_leave_workspace, strip_wrappers,
+    find_git_directory, find_path_candidates, find_program_start, find_read_words,
+    find_search_roots, is_file_reader, may_leave_workspace, reads_outside_repository,
+    strip_wrappers,
 };
 use crate::workspace_roots::{WorkspaceRoots, is_harmless_device};
 
@@ -125,7 +126,9 @@ impl<'a> CommandChecker<'a> {
     /// the home. The first `named` words are the rule's own.
     fn check_reader(&self, part: &SimpleCommand, named: usize) -> Result<(), String> {
         let words = strip_wrappers(&part.words).unwrap_or(&part.words);
-        let Some(program) = words.first().filter(|word| is_file_reader(&word.text)) else {
+        let shows_files =
+            |word: &&ShellWord| is_file_reader(&word.text) || reads_outside_repository(words);
+        let Some(program) = words.first().filter(shows_files) else {
             return Ok(());
         };
         let behind = words.get(named..).unwrap_or_default();
@@ -358,13 +361,7 @@ impl<'a> CommandChecker<'a> {
         {
             return Ok(());
         }
-        let tool = if access == PathAccess::Read { "Read" } else { "Edit" };
-        let root = self.policy.root();
-        let is_covered = !resolved.is_empty()
-            && resolved.iter().all(|resolved| {
-                self.rules.iter().any(|rule| rule.tool == tool && rule.allows_path(resolved, root))
-            });
-        if is_covered {
+        if self.are_covered(&resolved, access) {
             return Ok(());
         }
         let is_inside = !may_leave_workspace(word, &part.working_directories, self.roots);
@@ -383,6 +380,32 @@ impl<'a> CommandChecker<'a> {
                 Err(format!("`{}` may lie outside the working directories", word.text))
             }
         }
+    }
+}
+
+impl CommandChecker<'_> {
+    /// Do rules for files allow all of these?
+    fn are_covered(&self, files: &[ResolvedPath], access: PathAccess) -> bool {
+        let tool = if access == PathAccess::Read { "Read" } else { "Edit" };
+        let root = self.policy.root();
+        let is_covered = |file: &ResolvedPath| {
+            self.rules.iter().any(|rule| rule.tool == tool && rule.allows_path(file, root))
+        };
+        !files.is_empty() && files.iter().all(is_covered)
+    }
+
+    /// The files that rules for files let this part read.
+    pub(crate) fn find_covered_files(&self, part: &SimpleCommand) -> Vec<PathBuf> {
+        if !self.rules.iter().any(|rule| rule.tool == "Read") {
+            return Vec::new();
+        }
+        let resolve = |word: Cow<'_, ShellWord>| {
+            let text = word.as_known()?;
+            let files = self.roots.resolve_text(text, part.working_directories.as_slice())?;
+            self.are_covered(&files, PathAccess::Read).then_some(files)
+        };
+        let files = find_read_words(part).into_iter().filter_map(resolve).flatten();
+        files.map(|file| file.real).collect()
     }
 }
 

@@ -5,6 +5,8 @@
 //! commands that may evade a deny rule); allow rules and a hook's approval; what the mode allows.
 //! Otherwise the user is asked, or the call is denied if no user can answer.
 
+use std::path::PathBuf;
+
 use windlass_vocabulary::{EffectClass, PermissionMode, ToolCall, ToolInspection};
 
 use crate::ask_reason::AskReason;
@@ -54,6 +56,8 @@ pub(crate) enum ExplainedDecision {
         /// The offsets of programs that are confined one by one, because the line as a whole is
         /// not.
         held_words: Vec<usize>,
+        /// Files outside the working directories that rules let a confined part read.
+        readable: Vec<PathBuf>,
     },
     Ask {
         reason: AskReason,
@@ -85,9 +89,10 @@ pub fn decide_with_file_system(
     let roots = WorkspaceRoots::new(policy, file_system);
     let subject = CallSubject::new(policy, &roots, &call);
     match evaluate_call(policy, &roots, &subject, inspection, prior) {
-        ExplainedDecision::Allow { confinement, held_words, .. } => {
-            let grant = PermissionGrant::new(call, confinement);
-            PermissionDecision::Allow(grant.with_held_words(held_words))
+        ExplainedDecision::Allow { confinement, held_words, mut readable, .. } => {
+            readable.extend(policy.directories.iter().map(PathBuf::from));
+            let grant = PermissionGrant::new(call, confinement).with_held_words(held_words);
+            PermissionDecision::Allow(grant.with_readable(readable))
         }
         ExplainedDecision::Deny { why, .. } => PermissionDecision::Deny { call, why },
         ExplainedDecision::Ask { reason } => {
@@ -153,6 +158,7 @@ pub(crate) fn evaluate_call(
             rule: Some(rule.to_string()),
             confinement: Confinement::Unconfined,
             held_words: Vec::new(),
+            readable: Vec::new(),
         };
     }
     let by_mode = mode_allows(policy, roots, subject, inspection);
@@ -168,6 +174,7 @@ pub(crate) fn evaluate_call(
             rule: None,
             confinement,
             held_words: Vec::new(),
+            readable: Vec::new(),
         };
     }
     if outside == SandboxEscape::Sandboxed
@@ -180,6 +187,7 @@ pub(crate) fn evaluate_call(
             rule: None,
             confinement: Confinement::Unconfined,
             held_words: Vec::new(),
+            readable: Vec::new(),
         };
     }
     let mut why = None;
@@ -280,12 +288,14 @@ struct AllowedParts {
     confinement: Confinement,
     /// The offsets of programs that are confined one by one, because the line is not.
     held_words: Vec<usize>,
+    /// Files outside the working directories that rules let them read.
+    readable: Vec<PathBuf>,
 }
 
 impl AllowedParts {
     /// Allows them, unless the call requests to run outside of its confinement.
     fn into_decision(self, policy: &Policy, subject: &CallSubject) -> ExplainedDecision {
-        let Self { rule, confinement, held_words } = self;
+        let Self { rule, confinement, held_words, readable } = self;
         let is_held = confinement != Confinement::Unconfined || !held_words.is_empty();
         if is_held && asks_to_leave_cell(policy, subject) {
             return ExplainedDecision::Ask {
@@ -293,7 +303,7 @@ impl AllowedParts {
             };
         }
         let why = explain::describe_covered_parts(rule.as_deref());
-        ExplainedDecision::Allow { why, rule, confinement, held_words }
+        ExplainedDecision::Allow { why, rule, confinement, held_words, readable }
     }
 }
 
@@ -308,8 +318,12 @@ fn check_all_parts(
         return Err(UncoveredCommand { why: explain::describe_doubt(doubt), has_rule: false });
     }
     let checker = CommandChecker::new(policy, roots, command);
-    let mut allowed =
-        AllowedParts { rule: None, confinement: Confinement::ReadOnly, held_words: Vec::new() };
+    let mut allowed = AllowedParts {
+        rule: None,
+        confinement: Confinement::ReadOnly,
+        held_words: Vec::new(),
+        readable: Vec::new(),
+    };
     let mut open = Vec::new();
     let mut has_rule = false;
     let mut reading = Vec::new();
@@ -321,6 +335,7 @@ fn check_all_parts(
                     reading.push(part);
                 }
                 allowed.confinement = allowed.confinement.max(confinement);
+                allowed.readable.extend(checker.find_covered_files(part));
                 if let AllowReason::Rule(rule) = reason {
                     allowed.rule = allowed.rule.or(Some(rule));
                 }

@@ -7,7 +7,7 @@
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::address_class::{AddressClass, classify_address, unwrap_ipv4};
-use crate::glob::matches_text;
+use crate::glob::{matches_text, overlaps_with_dots};
 
 #[derive(Debug)]
 pub(crate) struct FetchTarget {
@@ -65,7 +65,7 @@ impl FetchTarget {
     /// Does an allow rule with this content permit it?
     pub(crate) fn is_allowed_by(&self, content: &str) -> bool {
         let Some(pattern) = content.strip_prefix("domain:") else { return false };
-        self.host.as_deref().is_some_and(|host| matches_host(pattern, host))
+        self.host.as_deref().is_some_and(|host| matches_host(pattern, host, matches_text))
     }
 
     /// Does a rule with this content name exactly this host?
@@ -76,7 +76,11 @@ impl FetchTarget {
     /// May a deny rule with this content match it? A URL that is not plain may be any.
     pub(crate) fn may_match(&self, content: &str) -> bool {
         let Some(pattern) = content.strip_prefix("domain:") else { return true };
-        self.hosts.is_empty() || self.hosts.iter().any(|host| matches_host(pattern, host))
+        let may_be = |host: &String| {
+            matches_host(pattern, host, matches_text)
+                || matches_host(&widen_host(pattern), &widen_host(host), overlaps_with_dots)
+        };
+        self.hosts.is_empty() || self.hosts.iter().any(may_be)
     }
 }
 
@@ -88,20 +92,30 @@ pub fn names_private_host(url: &str) -> bool {
 }
 
 /// `*.example.com` matches subdomains; another star stays within one label.
-fn matches_host(pattern: &str, host: &str) -> bool {
+fn matches_host(pattern: &str, host: &str, fits: fn(&str, &str) -> bool) -> bool {
     let pattern = pattern.trim().trim_end_matches('.').to_lowercase();
-    if let Some(above) = pattern.strip_prefix("*.") {
-        return host
-            .strip_suffix(above)
-            .is_some_and(|below| below.len() > 1 && below.ends_with('.'));
-    }
     if pattern == "*" {
         return true;
     }
-    let wanted: Vec<&str> = pattern.split('.').collect();
+    let below = pattern.strip_prefix("*.");
+    let wanted: Vec<&str> = below.unwrap_or(&pattern).split('.').collect();
     let given: Vec<&str> = host.split('.').collect();
-    wanted.len() == given.len()
-        && wanted.iter().zip(given).all(|(own, name)| matches_text(own, name))
+    let Some(above) = given.len().checked_sub(wanted.len()) else { return false };
+    let is_as_deep = match below {
+        Some(_) => above > 0 && !host.starts_with('.'),
+        None => above == 0,
+    };
+    is_as_deep && wanted.iter().zip(given.iter().skip(above)).all(|(own, name)| fits(own, name))
+}
+
+/// With stars for what is spelled in more than one way: letters outside of ASCII, some of which
+/// mean others, and names encoded for them.
+fn widen_host(host: &str) -> String {
+    let widen = |label: &str| match label.strip_prefix("xn--") {
+        Some(_) => "*".to_owned(),
+        None => label.chars().map(|c| if c.is_ascii() { c } else { '*' }).collect(),
+    };
+    host.to_lowercase().split('.').map(widen).collect::<Vec<String>>().join(".")
 }
 
 /// The host of a URL that cannot be read in another way.
@@ -316,6 +330,17 @@ mod tests {
         ] {
             assert!(FetchTarget::parse(url).may_match("domain:evil.org"), "{url}");
             assert!(!FetchTarget::parse(url).is_allowed_by("domain:evil.org"), "{url}");
+        }
+        for (content, url, expected) in [
+            ("domain:evil.org", "https://\u{24d4}vil.org/", true),
+            ("domain:evil.org", "https://b\u{fc}cher.org/", false),
+            ("domain:b\u{fc}cher.de", "https://xn--bcher-kva.de/", true),
+            ("domain:B\u{dc}CHER.de", "https://b\u{fc}cher.de/", true),
+            ("domain:xn--bcher-kva.de", "https://b\u{fc}cher.de/", true),
+            ("domain:*.evil.org", "https://a.\u{24d4}vil.org/", true),
+            ("domain:xn--bcher-kva.de", "https://example.com/", false),
+        ] {
+            assert_eq!(FetchTarget::parse(url).may_match(content), expected, "{content} {url}");
         }
         for url in ["http://127.0.0.%31/", "http://%6cocalhost/", "http://\u{ff11}27.0.0.1/"] {
             assert_eq!(FetchTarget::parse(url).reach(), HostReach::Private, "{url}");

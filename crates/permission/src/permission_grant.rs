@@ -4,6 +4,8 @@
 //! `decide`, or from answering a [`PendingPermissionQuestion`] that was really asked. Tools require
 //! one, so a replayed session cannot start a tool by accident.
 
+use std::path::PathBuf;
+
 use windlass_vocabulary::{Json, PermissionQuestion, ToolCall};
 
 use crate::confinement::Confinement;
@@ -14,11 +16,12 @@ pub struct PermissionGrant<T> {
     inner: T,
     confinement: Confinement,
     held_words: Vec<usize>,
+    readable: Vec<PathBuf>,
 }
 
 impl<T> PermissionGrant<T> {
     pub(crate) fn new(inner: T, confinement: Confinement) -> Self {
-        Self { inner, confinement, held_words: Vec::new() }
+        Self { inner, confinement, held_words: Vec::new(), readable: Vec::new() }
     }
 
     pub(crate) fn with_held_words(self, held_words: Vec<usize>) -> Self {
@@ -29,6 +32,16 @@ impl<T> PermissionGrant<T> {
     /// permits another part of the line to run freely.
     pub fn held_words(&self) -> &[usize] {
         &self.held_words
+    }
+
+    pub(crate) fn with_readable(self, readable: Vec<PathBuf>) -> Self {
+        Self { readable, ..self }
+    }
+
+    /// The working directories, and the files elsewhere that a rule lets the call read. In the home
+    /// directory, a confined call sees these and toolchains only.
+    pub fn readable(&self) -> &[PathBuf] {
+        &self.readable
     }
 
     /// The required confinement.

@@ -63,6 +63,8 @@ const PROTECTED_CONFIG: &[(&str, &str)] = &[
     ("autostart", ".config/autostart"),
     ("environment.d", ".config/environment.d"),
     ("tmux", ".config/tmux"),
+    ("helix", ".config/helix"),
+    ("mise", ".config/mise"),
 ];
 
 /// These directories at any depth, with everything in them.
@@ -85,6 +87,8 @@ pub const PROTECTED_DIRECTORIES: &[&str] = &[
     ".fleet",
     ".vim",
     ".emacs.d",
+    ".helix",
+    ".mise",
 ];
 
 /// These files at any depth.
@@ -109,8 +113,13 @@ pub const PROTECTED_FILES: &[&str] = &[
     ".vimrc",
     ".gvimrc",
     ".exrc",
+    ".nvimrc",
+    ".nvim.lua",
     ".ideavimrc",
     ".emacs",
+    ".dir-locals.el",
+    ".dir-locals-2.el",
+    ".ycm_extra_conf.py",
     ".gdbinit",
     ".lldbinit",
     ".curlrc",
@@ -124,6 +133,10 @@ pub const PROTECTED_FILES: &[&str] = &[
     ".zlogin",
     ".zlogout",
     ".envrc",
+    "mise.toml",
+    ".mise.toml",
+    "mise.local.toml",
+    ".mise.local.toml",
     ".npmrc",
     ".yarnrc",
     ".yarnrc.yml",

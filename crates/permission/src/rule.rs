@@ -143,8 +143,9 @@ impl Rule {
         }
         let content = self.content.as_deref()?;
         match self.tool.as_str() {
-            "WebFetch" if !content.starts_with("domain:") => {
-                Some("hosts are allowed with WebFetch(domain:host)")
+            "WebFetch" => explain_idle_host(content),
+            "Read" | "Edit" if content.split('/').any(|name| name == "..") => {
+                Some("`..` is not resolved in a rule; give the path without it")
             }
             "Bash" if is_idle_command(content) => Some(
                 "commands are compared one by one, so a star behind an operator never fits; write \
@@ -155,6 +156,17 @@ impl Rule {
             }
             _ => None,
         }
+    }
+}
+
+/// A host is compared alone, as it stands in an address.
+fn explain_idle_host(content: &str) -> Option<&'static str> {
+    match content.strip_prefix("domain:") {
+        None => Some("hosts are allowed with WebFetch(domain:host)"),
+        Some(host) if host.trim().is_empty() || host.contains(['/', ':', '@', '?', '#']) => {
+            Some("after `domain:` stands a host alone, without scheme, port and path")
+        }
+        Some(_) => None,
     }
 }
 

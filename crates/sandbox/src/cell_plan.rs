@@ -12,6 +12,8 @@ pub struct CellPlan {
     pub temporary_directory: PathBuf,
     /// Files and directories that it must not read. They need not exist.
     pub hidden: Vec<PathBuf>,
+    /// A home directory, which is hidden too.
+    pub home: Option<PathBuf>,
     /// Exceptions below hidden directories, such as the working directories.
     pub shown: Vec<PathBuf>,
 }

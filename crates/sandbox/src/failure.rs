@@ -93,7 +93,8 @@ pub fn explain_cell_failure(exit: Option<i32>, stderr: &str) -> Option<String> {
     let failed = if exit == Some(0) { "Part of it" } else { "It" };
     Some(format!(
         "{failed} may have failed (\"{line}\") because it was judged to only read and ran without a \
-         question: then it can write nothing, reach no network and see no secrets."
+         question: then it can write nothing, reach no network, and of the home directory see only \
+         toolchains and the working directories."
     ))
 }
 

@@ -27,6 +27,7 @@ impl HeldProgramPlan {
             }
         };
         say("temporary", self.cell.temporary_directory.as_os_str());
+        self.cell.home.iter().for_each(|path| say("home", path.as_os_str()));
         self.cell.hidden.iter().for_each(|path| say("hide", path.as_os_str()));
         self.cell.shown.iter().for_each(|path| say("show", path.as_os_str()));
         self.unset.iter().for_each(|name| say("unset", name));
@@ -46,6 +47,7 @@ impl HeldProgramPlan {
             let value = OsString::from_vec(value.to_vec());
             match word {
                 b"temporary" => plan.cell.temporary_directory = value.into(),
+                b"home" => plan.cell.home = Some(value.into()),
                 b"hide" => plan.cell.hidden.push(value.into()),
                 b"show" => plan.cell.shown.push(value.into()),
                 b"unset" => plan.unset.push(value),
@@ -71,6 +73,7 @@ mod tests {
             cell: CellPlan {
                 temporary_directory: "/t".into(),
                 hidden: vec!["/a b".into(), "/c\nd".into()],
+                home: Some("/h".into()),
                 shown: vec!["/s".into()],
             },
             set: vec![("A".into(), "x=y".into()), ("B".into(), "".into())],

@@ -17,6 +17,7 @@ mod bound_child;
 mod cell_plan;
 mod error;
 mod failure;
+mod git_config_text;
 mod held_program_plan;
 #[cfg(target_os = "linux")]
 mod linux;
@@ -29,6 +30,7 @@ pub mod secrets;
 mod trial_mount;
 #[cfg(not(target_os = "linux"))]
 mod unsupported;
+mod visible_home;
 
 use std::ffi::OsString;
 
@@ -48,6 +50,7 @@ pub use trial_mount::TrialMount;
 pub use unsupported::{
     Cell, PreparedCell, RevertedProtectedFile, Sandbox, SandboxCleanup, SandboxLaunch,
 };
+pub use visible_home::VisibleHome;
 
 /// The entry point of the binary's hidden subcommand, which must call this first with the arguments
 /// after its name. Returns the exit code; usually it executes the command and does not return.

@@ -60,7 +60,7 @@ pub fn render_cell_profile(plan: &CellPlan) -> String {
          (allow file-write* (literal \"/dev/null\") (literal \"/dev/zero\"))\n",
     );
     push_rule(&mut text, "allow file-write*", "subpath", &plan.temporary_directory);
-    for path in &plan.hidden {
+    for path in plan.home.iter().chain(&plan.hidden) {
         push_rule(&mut text, "deny file-read* file-write*", "subpath", path);
     }
     // The last matching rule applies.
@@ -108,8 +108,9 @@ mod tests {
     fn a_cell_writes_to_one_directory_and_shows_what_is_shown() {
         let plan = CellPlan {
             temporary_directory: "/t/own".into(),
+            home: Some("/home/u".into()),
             hidden: vec!["/home/other".into(), "/home/other/project/.env".into()],
-            shown: vec!["/home/other/project".into()],
+            shown: vec!["/home/other/project".into(), "/home/u/.cargo".into()],
         };
         let text = render_cell_profile(&plan);
         assert_eq!(text.matches("(allow file-write* (subpath").count(), 1);
@@ -117,6 +118,8 @@ mod tests {
         let hidden = "(deny file-read* file-write* (subpath \"/home/other/project/.env\"))";
         assert!(text.find("/home/other\"").unwrap() < shown && shown < text.rfind(hidden).unwrap());
         assert!(!text.contains("network"));
+        let home = text.find("(deny file-read* file-write* (subpath \"/home/u\"))").unwrap();
+        assert!(home < text.find("(allow file-read* (subpath \"/home/u/.cargo\"))").unwrap());
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+use windlass_permission::Rule;
 use windlass_permission::permission_layer::{
     self, PermissionLayer, PermissionProblemKind, SettingsSource,
 };
@@ -84,10 +85,28 @@ pub(crate) fn merge_permissions(
             };
             layer.add_problem_at(&problem.pointer, problem.what, severity);
         }
+        report_denied_rules(layer, &merged.rules.deny);
     }
     loaded.rules = merged.rules;
     loaded.mode = merged.mode;
     loaded.forbids_bypass = merged.forbids_bypass;
+}
+
+/// Reports allow rules that can never apply, because a deny rule of any layer forbids all of it.
+fn report_denied_rules(layer: &mut SettingsLayer, deny: &[Rule]) {
+    let allow = layer.settings.get("permissions").and_then(|all| all.get("allow"));
+    let allow = allow.and_then(Value::as_array).cloned().unwrap_or_default();
+    for (index, rule) in allow.iter().enumerate() {
+        let Some(rule) = rule.as_str().and_then(|rule| Rule::parse(rule).ok()) else { continue };
+        let forbids = |other: &&Rule| {
+            other.tool == rule.tool && (other.content.is_none() || other.content == rule.content)
+        };
+        if let Some(forbidden) = deny.iter().find(forbids) {
+            let what = format!("`{rule}` never allows anything: `{forbidden}` is denied");
+            let pointer = format!("/permissions/allow/{index}");
+            layer.add_problem_at(&pointer, what, ProblemSeverity::Idle);
+        }
+    }
 }
 
 fn to_permission_layer(layer: &SettingsLayer, is_trusted: bool) -> PermissionLayer<'_> {

@@ -584,3 +584,19 @@ fn keys_of_other_programs_are_not_told_and_idle_rules_are() {
     assert_eq!(told.len(), 2, "{told:?}");
     assert!(told.iter().all(|what| what.contains("never allows anything")), "{told:?}");
 }
+
+#[test]
+fn an_allow_rule_that_is_denied_is_told_where_it_stands() {
+    let test_project = TestProject::new();
+    let allow = ["Bash(git push:*)", "Bash(git log:*)", "WebFetch(domain:a.org)", "Edit(src/**)"];
+    test_project.write(USER, json!({"permissions": {"deny": ["Bash(git push:*)", "WebFetch"]}}));
+    test_project.write(PROJECT, json!({"permissions": {"allow": allow}}));
+    let loaded = test_project.load();
+    let told: Vec<&str> = loaded.problems.iter().map(|problem| problem.what.as_str()).collect();
+    let expected = [
+        "`Bash(git push:*)` never allows anything: `Bash(git push:*)` is denied",
+        "`WebFetch(domain:a.org)` never allows anything: `WebFetch` is denied",
+    ];
+    assert_eq!(told, expected);
+    assert!(loaded.problems.iter().all(|problem| problem.name.ends_with("settings.json")));
+}

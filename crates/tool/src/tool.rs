@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
-use windlass_permission::{Confinement, PermissionGrant, Policy};
+use windlass_permission::{PermissionGrant, Policy};
 use windlass_vocabulary::{Json, MicroUsd, ToolCall, ToolInspection, ToolOutcome, ToolSpec};
 
+use crate::process::CallConfinement;
 use crate::progress::ProgressSender;
 use crate::side_question::SideModel;
 use crate::tool_session_context::ToolSessionContext;
@@ -46,9 +47,7 @@ pub struct ToolCallContext {
     /// Answers side questions of the call.
     pub side_model: Option<Arc<dyn SideModel>>,
     /// The confinement of the call's processes.
-    pub confinement: Confinement,
-    /// The offsets of programs in its command line that are confined one by one.
-    pub held_words: Vec<usize>,
+    pub confinement: CallConfinement,
     /// The trace context of the call.
     pub trace_context: Option<TraceContext>,
 }
@@ -92,8 +91,7 @@ impl ToolCallContext {
             call_limits: CallLimits::default(),
             cost_sender: BackgroundCostSender::default(),
             side_model: None,
-            confinement: Confinement::default(),
-            held_words: Vec::new(),
+            confinement: CallConfinement::default(),
             trace_context: None,
         }
     }

@@ -19,6 +19,7 @@ mod everyday;
 mod fixture;
 mod held_parts;
 mod held_session;
+mod home;
 mod hostile_git;
 mod leave;
 mod linked_secret;

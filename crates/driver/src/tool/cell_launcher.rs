@@ -13,7 +13,7 @@ use tokio::process::Child;
 use windlass_permission::Confinement;
 use windlass_sandbox::{
     Cell, CellPlan, HeldProgramPlan, PreparedCell, SYSTEM_SECRETS, SandboxProbeOptions,
-    SandboxUnavailable, explain_cell_failure, list_other_homes, secrets,
+    SandboxUnavailable, VisibleHome, explain_cell_failure, list_other_homes, secrets,
 };
 use windlass_tool::{
     ASK_TO_RUN_UNCONFINED, HeldProgramsRequest, LaunchExit, LaunchRequest, PreparedLaunch,
@@ -44,6 +44,8 @@ pub struct ToolCellLauncher {
     config: CommandCellConfig,
     /// Paths hidden from a read-only command.
     hidden: Vec<PathBuf>,
+    /// Its home directory, if that can be hidden.
+    home: Option<VisibleHome>,
     /// Probed with the first edit, because most sessions have none.
     editing: OnceLock<Result<ToolSandboxLauncher, SandboxUnavailable>>,
 }
@@ -60,7 +62,8 @@ impl ToolCellLauncher {
 
     fn new(cell: Arc<Cell>, config: CommandCellConfig) -> Self {
         let hidden = list_hidden_paths(&config);
-        Self { cell, config, hidden, editing: OnceLock::new() }
+        let home = VisibleHome::find(config.home.as_deref(), &config.roots, &hidden);
+        Self { cell, config, hidden, home, editing: OnceLock::new() }
     }
 
     /// Describes the mechanism and its limits, for users.
@@ -70,8 +73,8 @@ impl ToolCellLauncher {
     }
 
     fn prepare_reading(&self, launch: &LaunchRequest<'_>) -> Result<HeldReader, String> {
-        let scratch = launch.scratch_directory;
-        let plan = self.build_plan(scratch, scratch, launch.hidden);
+        let mut plan = self.build_plan(launch.scratch_directory, launch.hidden, launch.readable);
+        plan.temporary_directory = launch.scratch_directory.to_owned();
         let cell = self
             .cell
             .prepare(&plan)
@@ -79,15 +82,18 @@ impl ToolCellLauncher {
         Ok(HeldReader { cell: Some(cell), command: Some(launch.build_command()) })
     }
 
-    /// The plan of a command that has a temporary directory of its own.
-    fn build_plan(&self, temporary: &Path, own: &Path, hidden: &[PathBuf]) -> CellPlan {
+    /// The plan of a command with a directory of its own, without its temporary directory.
+    fn build_plan(&self, own: &Path, hidden: &[PathBuf], readable: &[PathBuf]) -> CellPlan {
         let mut plan = CellPlan {
-            temporary_directory: temporary.to_owned(),
             hidden: self.hidden.clone(),
             shown: self.config.shown.clone(),
+            ..CellPlan::default()
         };
         plan.hidden.extend(hidden.iter().cloned());
-        plan.shown.extend(self.config.roots.iter().cloned());
+        plan.shown.extend(self.config.roots.iter().chain(readable).cloned());
+        if let Some(home) = &self.home {
+            home.restrict_cell(&mut plan);
+        }
         // Sibling directories come and go, so the common parent is shown.
         plan.shown.extend(own.parent().map(Path::to_owned));
         plan
@@ -141,8 +147,8 @@ impl ProcessLauncher for ToolCellLauncher {
     }
 
     fn hold_programs(&self, programs: &HeldProgramsRequest<'_>) -> Result<Vec<OsString>, String> {
-        let cell =
-            self.build_plan(programs.temporary_directory, programs.directory, programs.hidden);
+        let mut cell = self.build_plan(programs.directory, programs.hidden, programs.readable);
+        cell.temporary_directory = programs.temporary_directory.to_owned();
         let plan =
             HeldProgramPlan { cell, set: programs.set.to_vec(), unset: programs.unset.to_vec() };
         // Must not be writable for them: a program could change the plan of the next one.

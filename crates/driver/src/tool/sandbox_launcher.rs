@@ -10,8 +10,8 @@ use std::sync::Arc;
 use tokio::process::Child;
 use windlass_permission::Confinement;
 use windlass_sandbox::{
-    ProxyThread, RevertedProtectedFile, Sandbox, SandboxBackend, SandboxNetwork, SandboxPlan,
-    SandboxProbeOptions, SandboxUnavailable, secrets,
+    ProxyThread, RevertedProtectedFile, Sandbox, SandboxNetwork, SandboxPlan, SandboxProbeOptions,
+    SandboxUnavailable, VisibleHome,
 };
 use windlass_tool::{
     ASK_TO_RUN_UNCONFINED, LaunchExit, LaunchRequest, PreparedLaunch, ProcessLauncher,
@@ -46,6 +46,8 @@ pub struct CommandSandboxConfig {
 pub struct ToolSandboxLauncher {
     sandbox: Arc<Sandbox>,
     config: CommandSandboxConfig,
+    /// Its home directory, if that can be hidden.
+    home: Option<VisibleHome>,
 }
 
 impl ToolSandboxLauncher {
@@ -58,8 +60,12 @@ impl ToolSandboxLauncher {
         wanted: &SandboxProbeOptions,
         confinement: CommandSandboxConfig,
     ) -> Result<Self, SandboxUnavailable> {
-        let sandbox = Arc::new(Sandbox::probe(wanted)?);
-        Ok(Self { sandbox, config: confinement })
+        Ok(Self::new(Arc::new(Sandbox::probe(wanted)?), confinement))
+    }
+
+    fn new(sandbox: Arc<Sandbox>, config: CommandSandboxConfig) -> Self {
+        let home = VisibleHome::find(config.home.as_deref(), &config.roots, &config.hidden);
+        Self { sandbox, config, home }
     }
 
     /// Describes the mechanism, why it was chosen, and its limits, for users.
@@ -84,13 +90,18 @@ impl ToolSandboxLauncher {
         plan.hidden.retain(|path| !shown.iter().any(|shown| path.starts_with(shown)));
         plan.environment = launch.environment.to_vec();
         plan.environment.retain(|(name, _)| !name.to_str().is_some_and(may_hold_token));
-        self.hide_home(&mut plan);
+        plan.hidden.extend(launch.hidden.iter().cloned());
+        if launch.confinement == Confinement::ReadOnly {
+            plan.readable.extend(launch.readable.iter().cloned());
+        }
+        if let Some(home) = &self.home {
+            home.restrict_sandbox(&mut plan, self.sandbox.backend());
+        }
         plan.network = match &self.config.gate {
             Some(gate) => SandboxNetwork::ViaProxy(gate.socket().to_owned()),
             None => self.config.network.clone(),
         };
         plan.is_background = launch.is_long_lived;
-        plan.hidden.extend(launch.hidden.iter().cloned());
         if launch.confinement == Confinement::ReadOnly {
             // A command judged to be read-only gets no write access in the session's sandbox
             // either.
@@ -98,44 +109,6 @@ impl ToolSandboxLauncher {
             plan.network = SandboxNetwork::Off;
         }
         plan
-    }
-}
-
-impl ToolSandboxLauncher {
-    /// Of the home, only toolchains and what the user names are visible: a list of secrets would
-    /// miss programs that keep a token there.
-    fn hide_home(&self, plan: &mut SandboxPlan) {
-        let Some(home) = self.config.home.as_deref().and_then(|home| home.canonicalize().ok())
-        else {
-            return;
-        };
-        // If the home itself is a working directory, only the list of known secrets can be hidden.
-        if plan.roots.iter().any(|root| home.starts_with(root)) {
-            return;
-        }
-        plan.readable.retain(|path| *path != home && Some(path) != self.config.home.as_ref());
-        let is_needed = |path: &Path| {
-            let mut named = plan.roots.iter().chain(&plan.scratch).chain(&plan.readable);
-            named.any(|one| one.starts_with(path) || path.starts_with(one))
-        };
-        match self.sandbox.backend() {
-            SandboxBackend::Bubblewrap => {
-                let toolchains = secrets::list_home_toolchains(&home);
-                plan.readable.extend(toolchains.into_iter().filter(|path| path.exists()));
-                plan.hidden.push(home);
-            }
-            SandboxBackend::Landlock => {
-                let toolchains = secrets::list_home_toolchains(&home);
-                let Ok(entries) = std::fs::read_dir(&home) else {
-                    return;
-                };
-                let others = entries.flatten().map(|entry| entry.path()).filter(|path| {
-                    let is_toolchain = toolchains.iter().any(|one| one.starts_with(path));
-                    !is_toolchain && !is_needed(path)
-                });
-                plan.hidden.extend(others.collect::<Vec<_>>());
-            }
-        }
     }
 }
 
@@ -182,7 +155,7 @@ impl ProcessLauncher for ToolSandboxLauncher {
     fn for_directories(&self, directories: &[PathBuf]) -> Option<Arc<dyn ProcessLauncher>> {
         let confinement =
             CommandSandboxConfig { roots: directories.to_vec(), ..self.config.clone() };
-        Some(Arc::new(Self { sandbox: Arc::clone(&self.sandbox), config: confinement }))
+        Some(Arc::new(Self::new(Arc::clone(&self.sandbox), confinement)))
     }
 }
 

@@ -1,7 +1,13 @@
 //! A hundred sessions in one process: no error, and bounded memory and files. A thousand, and what
-//! they cost, is a bench: `cargo bench -p windlass-driver --bench load`.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a panic is how a test says no")]
+//! they cost, is a bench: `cargo bench -p windlass-driver --bench load`. And what a cell costs.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a panic is how a test says no"
+)]
 
+mod cell;
 mod many;
 
 use std::time::Duration;

@@ -101,7 +101,7 @@ pub fn build_inspected_report(
     let said = evaluate_call(policy, &roots, &subject, inspection, PriorDecision::None);
     let parts = report_parts(policy, &roots, &subject, &said);
     let (decision, reason, rule, suggestions) = match said {
-        ExplainedDecision::Allow { why, rule, confinement: _, held_words: _ } => {
+        ExplainedDecision::Allow { why, rule, .. } => {
             (PermissionDecisionKind::Allow, why, rule, Vec::new())
         }
         ExplainedDecision::Deny { why, rule } => {

@@ -40,6 +40,22 @@ pub(crate) fn find_git_directory(words: &[ShellWord]) -> Option<&str> {
     directory.as_certain()
 }
 
+/// Does git show files as they are on disk, wherever they are?
+pub(crate) fn reads_outside_repository(words: &[ShellWord]) -> bool {
+    let is_git = words.first().is_some_and(|word| super::base_name(&word.text) == "git");
+    is_git && words.iter().any(|word| word.text == "--no-index")
+}
+
+/// May a word of the command line be git, or become it? Programs that run without a question start
+/// it only by that name.
+#[must_use]
+pub fn may_start_git(command: &str) -> bool {
+    let plain = command.replace(['"', '\''], "");
+    let mut words = plain.split(|c: char| c.is_whitespace() || ";|&()<>".contains(c));
+    plain.contains(['\\', '$', '`', '{', '*', '?', '['])
+        || words.any(|word| word == "git" || word.ends_with("/git"))
+}
+
 fn analyze_subcommand(arguments: &[ShellWord]) -> Option<ReadOnlyWords<'_>> {
     let (sub, rest) = arguments.split_first()?;
     let sub = sub.as_certain()?;
@@ -68,7 +84,8 @@ fn read_arguments<'w>(
     // Help is shown by a program that the repository's configuration may name.
     if divided.has_unknown_option
         || divided.has_option("help")
-        || verifies_signatures(&divided)
+        || verifies_signatures(reading, &divided)
+        || leads_up(reading, &divided)
         || arguments.iter().any(enters_submodules)
     {
         return None;
@@ -104,9 +121,22 @@ fn read_arguments<'w>(
     })
 }
 
-/// A format may ask for the state of a signature, which starts a verification program.
-fn verifies_signatures(divided: &DividedWords<'_>) -> bool {
-    divided.texts.iter().any(|text| text.contains("%G") || text.contains("(signature"))
+/// A format or an order may ask for the state of a signature, which starts a verification program.
+fn verifies_signatures(reading: &GitReading, divided: &DividedWords<'_>) -> bool {
+    let is_listed = matches!(reading.sub, "for-each-ref" | "branch" | "tag");
+    let verifies = |text: &String| {
+        text.contains("%G")
+            || text.contains("(signature")
+            || is_listed && text.contains("signature")
+    };
+    divided.texts.iter().any(verifies)
+}
+
+/// Git looks for a list of patterns in every directory, from the top of the repository on, which may
+/// be above the directory from which the words are judged.
+fn leads_up(reading: &GitReading, divided: &DividedWords<'_>) -> bool {
+    let is_up = |word: &Cow<'_, ShellWord>| word.text.split('/').any(|name| name == "..");
+    reading.sub == "ls-files" && divided.file_values.iter().any(is_up)
 }
 
 /// Git then runs in each submodule, with that submodule's own configuration.

@@ -49,7 +49,8 @@ pub(crate) use command_effect::{
 pub(crate) use command_pattern::{CommandPattern, MatchCertainty, RuleCoverage};
 pub(crate) use critical_removal::find_critical_removal;
 pub(crate) use find_command::find_search_roots;
-pub(crate) use git_command::find_git_directory;
+pub use git_command::may_start_git;
+pub(crate) use git_command::{find_git_directory, reads_outside_repository};
 pub(crate) use interpreter::is_interpreter;
 pub(crate) use parsed_command_line::ParsedCommandLine;
 pub(crate) use parsed_script::{ParseDoubt, ParsedShellScript, PossibleDirectories, SimpleCommand};

@@ -7,7 +7,7 @@
 use super::interpreter::find_inline_code;
 use super::program_table::{RISKY_OPTION_LISTS, RiskyOptions, TEXT_VALUE_OPTIONS};
 use super::read_only_command::{is_abbreviation, is_cluster};
-use super::sed_awk::{is_plain_awk, is_plain_sed};
+use super::sed_awk::{is_plain_awk, is_plain_sed, parse_awk_arguments};
 use super::shell_word::ShellWord;
 use super::wrapper::base_name;
 
@@ -82,15 +82,15 @@ pub(crate) fn find_rule_gap(
             "brings code that starts programs or writes",
         ));
     }
-    let scripts_are_plain = match program {
-        "sed" => named > 1 || is_plain_sed(words.get(1..).unwrap_or_default()),
-        "awk" | "gawk" | "mawk" | "nawk" => {
-            named > 1 || is_plain_awk(words.get(1..).unwrap_or_default())
-        }
-        _ => true,
-    };
-    if !scripts_are_plain {
+    if has_script_check(program) && !names_script(program, words, named) {
         return Some(RuleGap::without_word("its script may do more than print"));
+    }
+    if matches!(program, "make" | "gmake") {
+        let sets_program =
+            |word: &ShellWord| word.text.split_once('=').is_some_and(is_make_program);
+        if let Some(at) = rest.iter().position(sets_program) {
+            return Some(RuleGap::from_word(words, named + at, "says which program make runs"));
+        }
     }
     let at = find_risky_options(program, words).find_map(|risk| risk.find(words, named))?;
     Some(RuleGap::from_word(words, at, "runs another program, or writes what it names"))
@@ -102,6 +102,32 @@ const LEADS_OUT: &str = "may lie outside the working directories";
 fn has_script_check(program: &str) -> bool {
     matches!(program, "sed" | "awk" | "gawk" | "mawk" | "nawk")
 }
+
+/// Does the script only print, or does the rule name it?
+fn names_script(program: &str, words: &[ShellWord], named: usize) -> bool {
+    let arguments = words.get(1..).unwrap_or_default();
+    if program != "sed" {
+        let files = parse_awk_arguments(arguments).map(|(_, files)| files.len());
+        return is_plain_awk(arguments)
+            || files.is_some_and(|files| words.len().saturating_sub(files) <= named);
+    }
+    let is_option = |word: &ShellWord| word.may_be_option();
+    let is_named = words.iter().take(named).skip(1).any(|word| !is_option(word));
+    // Another script or a file with one may follow.
+    let brings = |word: &ShellWord| is_option(word) && word.text.contains(['e', 'f']);
+    let rest = words.get(named..).unwrap_or_default();
+    is_plain_sed(arguments) || is_named && !rest.iter().any(brings)
+}
+
+/// Does this variable of `make` name a program by a path, or contain code?
+fn is_make_program((name, value): (&str, &str)) -> bool {
+    value.contains(['$', '`']) || value.contains('/') && MAKE_PROGRAMS.contains(&name)
+}
+
+const MAKE_PROGRAMS: &[&str] = &[
+    "AR", "AS", "CARGO", "CC", "CMAKE", "CPP", "CXX", "FC", "GO", "INSTALL", "LD", "LEX", "MAKE",
+    "NODE", "NPM", "PYTHON", "RANLIB", "RM", "RUSTC", "STRIP", "YACC",
+];
 
 fn find_risky_options<'w>(
     program: &'w str,
@@ -220,7 +246,21 @@ fn find_git_gap(
         }
         before = Some(text);
     }
-    None
+    find_created_repository(words, named).filter(|at| words.get(*at).is_some_and(leads_out))
+}
+
+/// The directory that `clone` or `init` creates, unless it is named after the source.
+fn find_created_repository(words: &[ShellWord], named: usize) -> Option<usize> {
+    let sub = words.get(1).and_then(ShellWord::as_certain)?;
+    let operands = match sub {
+        "clone" => 2,
+        "init" => 1,
+        _ => return None,
+    };
+    let is_operand = |word: &&ShellWord| !word.text.starts_with('-');
+    let last = words.len().checked_sub(1).filter(|last| *last >= named)?;
+    let count = words.iter().skip(2).filter(is_operand).count();
+    (count >= operands && words.get(last).as_ref().is_some_and(is_operand)).then_some(last)
 }
 
 /// Builtins that evaluate the subscript in a name.

@@ -32,15 +32,28 @@ pub(crate) fn add_with_nested(
             && arguments.iter().any(|word| FIND_RUNS.contains(&word.text.as_str())));
     interpreter::collect_inline_code(&part, script);
     script.parts.push(part);
+    if program == "git" {
+        let values = arguments.iter().filter_map(find_git_program);
+        values.for_each(|text| inner.parse_into(text, script));
+    }
     match program.as_str() {
         "eval" | "trap" => inner.parse_joined(&arguments, script),
         "alias" => {
             let texts = arguments.iter().filter_map(|word| word.text.split_once('='));
             texts.for_each(|(_, text)| inner.parse_into(text, script));
         }
+        "mapfile" | "readarray" | "compgen" | "complete" => {
+            inner.parse_callback(&arguments, script);
+        }
+        // From then on, the name of one program starts another.
+        "hash" => script.has_hidden |= arguments.iter().any(|word| word.text.starts_with("-p")),
         "source" | "." => script.has_hidden |= arguments.iter().any(ShellWord::is_expanded),
         "find" => inner.parse_shell_behind(&arguments, script),
-        "su" => inner.parse_shell_arguments(&arguments, script),
+        "su" => {
+            inner.parse_shell_arguments(&arguments, script);
+            let options = arguments.iter().filter(|word| word.text.starts_with('-'));
+            options.for_each(|word| inner.parse_option_text(word, script));
+        }
         name if SHELLS.contains(&name) => inner.parse_shell_arguments(&arguments, script),
         name if runs_elsewhere(name, &arguments) => {
             inner.parse_shell_behind(&arguments, script);
@@ -60,7 +73,7 @@ pub(crate) fn add_with_nested(
             script.has_hidden |= named.is_some_and(ShellWord::is_expanded);
             inner.parse_shell_behind(&arguments, script);
             if TAKE_TEXT.contains(&name) {
-                arguments.iter().for_each(|word| inner.parse_into(&word.text, script));
+                arguments.iter().for_each(|word| inner.parse_option_text(word, script));
             }
         }
         _ => {}
@@ -94,6 +107,35 @@ impl NestedShellText<'_> {
         script.parts.append(&mut inner.parts);
         script.removals.append(&mut inner.removals);
         script.mentions.append(&mut inner.mentions);
+    }
+
+    /// The value of `-C`, which these builtins run.
+    fn parse_callback(&self, arguments: &[ShellWord], script: &mut ParsedShellScript) {
+        let mut is_value = false;
+        for word in arguments {
+            let attached = word.text.strip_prefix('-').and_then(|rest| rest.split_once('C'));
+            let code = match attached {
+                _ if is_value => Some(word.text.as_str()),
+                Some((_, code)) if !code.is_empty() => Some(code),
+                Some(_) | None => None,
+            };
+            is_value = !is_value && attached.is_some_and(|(_, code)| code.is_empty());
+            if let Some(code) = code {
+                script.has_hidden |= word.is_expanded();
+                self.parse_into(code, script);
+            }
+        }
+    }
+
+    /// A word that a shell will run, or an option with such a text attached.
+    fn parse_option_text(&self, word: &ShellWord, script: &mut ParsedShellScript) {
+        let text = word.text.as_str();
+        let attached = match text.strip_prefix('-') {
+            Some(name) if name.starts_with('-') => text.split_once('=').map(|(_, value)| value),
+            Some(_) => text.get(2..),
+            None => None,
+        };
+        self.parse_into(attached.unwrap_or(text), script);
     }
 
     /// Text that may or may not be run by a shell, so a parse failure means nothing.
@@ -160,6 +202,16 @@ pub(crate) fn parse_shell_input(
 
 pub(crate) fn base_name(program: &str) -> &str {
     program.rsplit('/').next().unwrap_or(program)
+}
+
+/// The program in a setting of git, as it stands after `-c`.
+fn find_git_program(word: &ShellWord) -> Option<&str> {
+    let (key, value) = word.text.split_once('=')?;
+    let key = key.to_ascii_lowercase();
+    let ends = ["pager", "editor", "command", "helper", "cmd", "program", "proxy", "fsmonitor"];
+    let is_setting = !key.starts_with('-') && key.contains('.');
+    let names_program = ends.iter().any(|end| key.ends_with(end)) || value.starts_with('!');
+    (is_setting && names_program).then(|| value.trim_start_matches('!'))
 }
 
 /// Does it run a command on another machine, or later? Analysed for denials; a rule for the program

@@ -111,6 +111,15 @@ fn protected_places_ask_whatever_the_rules() {
         ".ssh/authorized_keys",
         "lefthook.yml",
         ".cargo/config.toml",
+        "mise.toml",
+        ".mise.toml",
+        ".mise/config.toml",
+        ".helix/languages.toml",
+        ".dir-locals.el",
+        ".nvim.lua",
+        ".nvimrc",
+        ".exrc",
+        ".ycm_extra_conf.py",
     ] {
         let path = format!("/w/repo/{path}");
         table(&[
@@ -179,6 +188,12 @@ fn a_broken_rule_is_named() {
         ("mcp__s__*", false),
         ("Write(x)", true),
         ("Bash(x)", false),
+        ("WebFetch(example.org)", true),
+        ("WebFetch(domain:https://example.org)", true),
+        ("WebFetch(domain:localhost:3000)", true),
+        ("WebFetch(domain:*.example.org)", false),
+        ("Read(../x/**)", true),
+        ("Read(a..b)", false),
     ] {
         assert_eq!(Rule::parse(text).unwrap().explain_idle_allow().is_some(), idle, "{text}");
     }

@@ -1,6 +1,6 @@
 //! Commands that only read.
 
-use windlass_permission::shell_command::is_read_only_line;
+use windlass_permission::shell_command::{is_read_only_line, may_start_git};
 
 use crate::case::{Allow, Ask, bash};
 
@@ -23,6 +23,16 @@ fn reading_commands_need_no_rule_inside_the_directories() {
         (&[], "grep -f../x y", Ask),
         (&[], "grep --file=/etc/passwd x", Ask),
         (&[], "cd /", Ask),
+        (&[], "git ls-files -o --exclude-per-directory=.gitignore", Allow),
+        (&[], "git ls-files -o --exclude-per-directory=../../x", Ask),
+        (&[], "cd src && git ls-files -o --exclude-per-directory ../x", Ask),
+        (&[], "git ls-files -o --exclude-per-directory=/etc/passwd", Ask),
+        (&[], "git ls-files -i -o -X /etc/passwd", Ask),
+        (&[], "git ls-files -i -o -X../x", Ask),
+        (&[], "git ls-files -io --exclude-from=/etc/passwd", Ask),
+        (&[], "git for-each-ref --sort=-creatordate", Allow),
+        (&[], "git for-each-ref --sort=signature:key", Ask),
+        (&[], "git log --grep=signature", Allow),
         (&[], "ls | cat", Allow),
         (&[], "ls | rm", Ask),
         (&[], "env", Allow),
@@ -133,5 +143,26 @@ fn text_made_to_confuse_asks_and_ends_soon() {
             assert!(bash(&["+Bash(ls:*)"], &command).0 >= Ask, "{piece} {count}");
             assert!(bash(&["+Bash", "-Bash(rm:*)"], &command).0 >= Ask, "{piece} {count}");
         }
+    }
+}
+
+#[test]
+fn git_is_told_from_files_of_git() {
+    for line in [
+        "git log",
+        "cd x && git status",
+        "a | xargs git show",
+        "(git diff)",
+        "/usr/bin/git x",
+        "g\"i\"t log",
+        "gi't' log",
+        "g\\it log",
+        "$'\\x67it' log",
+        "{g,}it log",
+    ] {
+        assert!(may_start_git(line), "{line}");
+    }
+    for line in ["cat .gitignore", "ls .git", "echo digits", "cat docs/git.md"] {
+        assert!(!may_start_git(line), "{line}");
     }
 }

@@ -8,11 +8,12 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
 
-use windlass_permission::shell_command::may_walk_directories;
+use windlass_permission::shell_command::{may_start_git, may_walk_directories};
 
+use super::call_confinement::CallConfinement;
 use super::confined_environment::{confine_environment, neutralize_git};
 use super::launch::HeldProgramsRequest;
-use super::process_confinement::{PrivateDirectory, find_hidden_files, may_start_git};
+use super::process_confinement::{PrivateDirectory, find_hidden_files};
 use crate::shell_state::CommandSide;
 use crate::tool_session_context::ToolSessionContext;
 
@@ -23,17 +24,18 @@ pub(crate) struct HeldProgramsLine {
     pub(crate) directory: Arc<PrivateDirectory>,
 }
 
-/// The command line with the programs at these offsets confined. `None` if the whole line is
+/// The command line with the programs confined that the grant names. `None` if the whole line is
 /// confined, or nothing can confine it: the permission check has taken that into account.
 ///
 /// # Errors
 /// They cannot be confined, as a message for the model.
 pub(crate) async fn hold_programs(
     command: &str,
-    starts: &[usize],
+    granted: &CallConfinement,
     standing: &Path,
     context: &ToolSessionContext,
 ) -> Result<Option<HeldProgramsLine>, String> {
+    let starts = &granted.held_words;
     let processes = &context.processes;
     let is_free = processes.launcher.is_none() && processes.command_prefix.is_none();
     let Some(cell) = processes.cell.as_ref().filter(|_| is_free && !starts.is_empty()) else {
@@ -75,6 +77,7 @@ pub(crate) async fn hold_programs(
         directory: directory.path(),
         temporary_directory: &temporary,
         hidden: &hidden,
+        readable: &granted.readable,
         set: &set,
         unset: &unset,
     })?;

@@ -40,6 +40,8 @@ pub struct LaunchRequest<'a> {
     pub confinement: Confinement,
     /// Files inside the working directories that it must not see.
     pub hidden: &'a [PathBuf],
+    /// What it may read if its confinement hides the home directory.
+    pub readable: &'a [PathBuf],
 }
 
 impl LaunchRequest<'_> {
@@ -61,6 +63,8 @@ pub struct HeldProgramsRequest<'a> {
     pub temporary_directory: &'a Path,
     /// Files inside the working directories that they must not see.
     pub hidden: &'a [PathBuf],
+    /// What they may read in the hidden home directory.
+    pub readable: &'a [PathBuf],
     /// Variables that differ from the shell's, and those to remove.
     pub set: &'a [(OsString, OsString)],
     pub unset: &'a [OsString],
@@ -210,8 +214,14 @@ pub(super) fn spawn_in_environment(
     mark.push(&name);
     environment.push((CALL_MARK_VARIABLE.into(), mark));
     environment.push(("PWD".into(), program.directory.clone().into()));
-    let ProcessConfinement { kind, private_directory, hidden, git_variables, held_programs } =
-        &program.confinement;
+    let ProcessConfinement {
+        kind,
+        private_directory,
+        hidden,
+        readable,
+        git_variables,
+        held_programs,
+    } = &program.confinement;
     let kind = *kind;
     if let Some(directory) = private_directory {
         confine_environment(&mut environment, directory.path());
@@ -252,6 +262,7 @@ pub(super) fn spawn_in_environment(
         is_excluded: program.is_excluded,
         confinement: kind,
         hidden,
+        readable,
     };
     let (child, prepared) = match launcher {
         Some(launcher) => {

@@ -5,6 +5,7 @@
 //! `process_tree` finds everything a process started. `supervisor` reads pipes and enforces
 //! deadlines. Callers decide what may run.
 
+mod call_confinement;
 mod command_trial;
 mod confined_environment;
 mod end_report;
@@ -26,6 +27,7 @@ mod supervisor;
 pub const ASK_TO_RUN_UNCONFINED: &str =
     "With dangerouslyDisableSandbox the user is asked to let it run outside.";
 
+pub use call_confinement::CallConfinement;
 pub use command_trial::{
     CommandTrial, CommandTrialFuture, CommandTrials, TrialVerdict, TriedCommand,
 };

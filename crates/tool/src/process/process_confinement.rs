@@ -10,8 +10,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use windlass_permission::Confinement;
-use windlass_permission::shell_command::is_read_only_line;
+use windlass_permission::shell_command::{is_read_only_line, may_start_git};
 
+use super::call_confinement::CallConfinement;
 use super::process_context::ProcessContext;
 use crate::tool_session_context::ToolSessionContext;
 
@@ -25,6 +26,8 @@ pub(crate) struct ProcessConfinement {
     pub(crate) private_directory: Option<Arc<PrivateDirectory>>,
     /// Files inside the working directories that deny rules hide.
     pub(crate) hidden: Vec<PathBuf>,
+    /// What the grant lets the command read.
+    pub(crate) readable: Vec<PathBuf>,
     /// The git variables, for a command that may start git.
     pub(super) git_variables: Option<Vec<(OsString, OsString)>>,
     /// The directory with the plan of confined programs.
@@ -41,7 +44,11 @@ impl ProcessConfinement {
     ///
     /// # Errors
     /// It cannot be confined as required, as a message for the model.
-    pub(crate) fn prepare(kind: Confinement, context: &ToolSessionContext) -> Result<Self, String> {
+    pub(crate) fn prepare(
+        granted: &CallConfinement,
+        context: &ToolSessionContext,
+    ) -> Result<Self, String> {
+        let kind = granted.kind;
         let is_held = context.processes.launcher.is_some() || context.processes.cell.is_some();
         if kind == Confinement::Unconfined || !is_held {
             return Ok(Self { kind, ..Self::default() });
@@ -50,7 +57,8 @@ impl ProcessConfinement {
             .map_err(|error| format!("No directory for temporary files can be made: {error}."))?;
         let hidden = find_hidden_files(context)?;
         let private_directory = Some(Arc::new(directory));
-        Ok(Self { kind, private_directory, hidden, ..Self::default() })
+        let readable = granted.readable.clone();
+        Ok(Self { kind, private_directory, hidden, readable, ..Self::default() })
     }
 
     /// Keeps git in this command from running programs that the repository names, if it may start
@@ -91,15 +99,6 @@ impl ProcessConfinement {
     pub(crate) fn with_held_programs(self, directory: Arc<PrivateDirectory>) -> Self {
         Self { held_programs: Some(directory), ..self }
     }
-}
-
-/// May a word of the command line be git, or become it? Programs that run without a question start
-/// it only by that name.
-pub(super) fn may_start_git(command: &str) -> bool {
-    let plain = command.replace(['"', '\''], "");
-    let mut words = plain.split(|c: char| c.is_whitespace() || ";|&()<>".contains(c));
-    plain.contains(['\\', '$', '`', '{', '*', '?', '['])
-        || words.any(|word| word == "git" || word.ends_with("/git"))
 }
 
 impl PrivateDirectory {
@@ -155,30 +154,4 @@ pub(crate) fn find_hidden_files(context: &ToolSessionContext) -> Result<Vec<Path
         }
     }
     Ok(found)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::may_start_git;
-
-    #[test]
-    fn git_is_told_from_files_of_git() {
-        for line in [
-            "git log",
-            "cd x && git status",
-            "a | xargs git show",
-            "(git diff)",
-            "/usr/bin/git x",
-            "g\"i\"t log",
-            "gi't' log",
-            "g\\it log",
-            "$'\\x67it' log",
-            "{g,}it log",
-        ] {
-            assert!(may_start_git(line), "{line}");
-        }
-        for line in ["cat .gitignore", "ls .git", "echo digits", "cat docs/git.md"] {
-            assert!(!may_start_git(line), "{line}");
-        }
-    }
 }

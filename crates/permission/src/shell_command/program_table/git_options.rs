@@ -71,6 +71,12 @@ pub(super) const GIT_RISKY_OPTIONS: &[RiskyOptions] = &[
     RiskyOptions { program: "git", subs: &["bisect"], words: &["run"], ..NO_OPTIONS },
     RiskyOptions {
         program: "git",
+        subs: &["apply", "am"],
+        long: &["--unsafe-paths", "--directory"],
+        ..NO_OPTIONS
+    },
+    RiskyOptions {
+        program: "git",
         subs: &["submodule"],
         words: &["foreach", "add", "set-url"],
         ..NO_OPTIONS

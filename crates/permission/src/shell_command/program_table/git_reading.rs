@@ -125,7 +125,7 @@ pub(crate) const GIT_READINGS: &[GitReading] = &[
             "error-unmatch",
             "exclude:",
             "exclude-from<",
-            "exclude-per-directory:",
+            "exclude-per-directory<",
             "exclude-standard",
             "format:",
             "full-name",

@@ -46,6 +46,7 @@ pub struct Cell {
 #[derive(Debug)]
 struct CachedReadableRules {
     hidden: Vec<PathBuf>,
+    home: Option<PathBuf>,
     shown: Vec<PathBuf>,
     paths: ReadablePaths,
     rules: RulesetCreated,
@@ -101,7 +102,11 @@ impl Cell {
     fn readable_rules(&self, plan: &CellPlan) -> Result<RulesetCreated, String> {
         let mut cached = self.readable.lock().unwrap_or_else(PoisonError::into_inner);
         let fits = cached.as_ref().filter(|cached| {
-            cached.hidden == plan.hidden && cached.shown == plan.shown && cached.paths.is_current()
+            let is_same_home = cached.home == plan.home;
+            is_same_home
+                && cached.hidden == plan.hidden
+                && cached.shown == plan.shown
+                && cached.paths.is_current()
         });
         if let Some(fits) = fits {
             return fits.rules.try_clone().map_err(|error| error.to_string());
@@ -109,8 +114,13 @@ impl Cell {
         let paths = ReadablePaths::list(plan)?;
         let rules = build_reading_rules(&paths.granted)?;
         let clone = rules.try_clone().map_err(|error| error.to_string())?;
-        let (hidden, shown) = (plan.hidden.clone(), plan.shown.clone());
-        *cached = Some(CachedReadableRules { hidden, shown, paths, rules });
+        *cached = Some(CachedReadableRules {
+            hidden: plan.hidden.clone(),
+            home: plan.home.clone(),
+            shown: plan.shown.clone(),
+            paths,
+            rules,
+        });
         Ok(clone)
     }
 }

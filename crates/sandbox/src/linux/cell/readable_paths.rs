@@ -46,7 +46,8 @@ impl ReadablePaths {
         hidden.extend(linked.find_names(&shown)?);
         let mut list =
             Self { granted: Vec::new(), stamps: Vec::new(), hidden: plan.hidden.clone(), linked };
-        for path in &plan.hidden {
+        // Not searched for hard links: one to any file of the home is no sign of an attack.
+        for path in plan.hidden.iter().chain(&plan.home) {
             let real = std::fs::canonicalize(path).ok();
             // If it does not exist, it may be created later: then the grants must be rebuilt.
             list.stamps.push((path.clone(), real.as_deref().and_then(identity_of)));
@@ -56,6 +57,8 @@ impl ReadablePaths {
         list.grant(Path::new("/"), &hidden)?;
         for path in &plan.shown {
             let Ok(path) = std::fs::canonicalize(path) else {
+                // A toolchain may be installed later.
+                list.stamps.push((path.clone(), None));
                 continue;
             };
             if path == Path::new("/") || !hidden.iter().any(|hidden| path.starts_with(hidden)) {
@@ -144,6 +147,7 @@ mod tests {
         let at = |path: &str| root.join(path);
         let plan = CellPlan {
             temporary_directory: PathBuf::new(),
+            home: None,
             hidden: vec![
                 at("home/me/.ssh"),
                 at("home/other"),
@@ -162,5 +166,37 @@ mod tests {
         assert!(list.is_current());
         std::fs::write(at("home/me/none"), "").unwrap();
         assert!(!list.is_current());
+    }
+
+    #[test]
+    fn of_a_hidden_home_only_what_is_shown_is_granted() {
+        let root = tempfile::tempdir().unwrap();
+        let root = root.path().canonicalize().unwrap();
+        for directory in ["me/.cargo/bin", "me/.config/git", "me/notes", "me/code/repo"] {
+            std::fs::create_dir_all(root.join(directory)).unwrap();
+        }
+        for file in ["me/.cargo/credentials.toml", "me/.cargo/config.toml", "me/.gitconfig"] {
+            std::fs::write(root.join(file), "").unwrap();
+        }
+        let at = |path: &str| root.join(path);
+        let plan = CellPlan {
+            temporary_directory: PathBuf::new(),
+            home: Some(at("me")),
+            hidden: vec![at("me/.cargo/credentials.toml")],
+            shown: ["me/.cargo", "me/.config/git", "me/.gitconfig", "me/.rustup", "me/code/repo"]
+                .map(at)
+                .into(),
+        };
+        let list = ReadablePaths::list(&plan).unwrap();
+        let is_granted = |path: &str| list.granted.iter().any(|one| at(path).starts_with(one));
+        for shown in ["me/.cargo/bin/x", "me/.cargo/config.toml", "me/.gitconfig", "me/code/repo"] {
+            assert!(is_granted(shown), "{shown}");
+        }
+        for hidden in ["me", "me/notes", "me/code", "me/.config", "me/.cargo/credentials.toml"] {
+            assert!(!is_granted(hidden), "{hidden}");
+        }
+        assert!(list.is_current());
+        std::fs::create_dir(at("me/.rustup")).unwrap();
+        assert!(!list.is_current(), "a toolchain came");
     }
 }

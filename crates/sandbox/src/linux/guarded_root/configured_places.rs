@@ -6,7 +6,7 @@
 use std::io::Read as _;
 use std::path::{Component, Path, PathBuf};
 
-use super::git_config_text::{NamedPlace, list_named_places};
+use crate::git_config_text::{NamedPlace, list_named_places};
 
 const CONFIG_BYTES_MAX: u64 = 1024 * 1024;
 /// More than any real configuration has.

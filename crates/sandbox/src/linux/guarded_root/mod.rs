@@ -12,7 +12,6 @@
 
 mod configured_places;
 mod directory_index;
-mod git_config_text;
 mod guarded_path;
 mod nested_repositories;
 mod placeholder;

@@ -16,9 +16,9 @@ use std::sync::{Arc, Mutex};
 use rustix::fs::{Dir, FileType, Mode, OFlags};
 
 use super::directory_index::{BELOW_WITHOUT_LINKS, DirectoryIndex};
-use super::git_config_text::list_influential_lines;
 use super::lock;
 use super::saved_entry::{CaptureBudget, SavedEntry};
+use crate::git_config_text::list_influential_lines;
 
 /// Limit on the git directories examined.
 const REPOSITORIES_MAX: usize = 512;

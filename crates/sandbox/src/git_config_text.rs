@@ -1,4 +1,5 @@
-//! Finds settings in a git configuration that a clone or a new repository would not have.
+//! Finds settings in a git configuration that a clone or a new repository would not have, and files
+//! that it names.
 //!
 //! Pure. Lists harmless settings instead of dangerous ones: any other key may name a program, now
 //! or in another version of git. A line that cannot be parsed counts as dangerous.
@@ -6,7 +7,7 @@
 use std::collections::BTreeSet;
 
 /// All lines that may make git run or read something, with their sections.
-pub(super) fn list_influential_lines(text: &[u8]) -> BTreeSet<String> {
+pub(crate) fn list_influential_lines(text: &[u8]) -> BTreeSet<String> {
     let lines = parse_lines(text).into_iter().filter(|line| match line {
         ConfigLine::Setting { section, key, value } => !is_harmless(section, key, value),
         ConfigLine::Unclear(_) => true,
@@ -21,14 +22,14 @@ pub(super) fn list_influential_lines(text: &[u8]) -> BTreeSet<String> {
 
 /// A path in a configuration, as written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum NamedPlace {
+pub(crate) enum NamedPlace {
     /// Relative to the working tree.
     Hooks(String),
     /// Relative to the file that names it.
     Include(String),
 }
 
-pub(super) fn list_named_places(text: &[u8]) -> Vec<NamedPlace> {
+pub(crate) fn list_named_places(text: &[u8]) -> Vec<NamedPlace> {
     let named = parse_lines(text).into_iter().filter_map(|line| match line {
         ConfigLine::Setting { section, key, value } => match (section.as_str(), key.as_str()) {
             ("core", "hookspath") => Some(NamedPlace::Hooks(unquote(&value))),
@@ -38,6 +39,51 @@ pub(super) fn list_named_places(text: &[u8]) -> Vec<NamedPlace> {
         ConfigLine::Unclear(_) => None,
     });
     named.collect()
+}
+
+/// Files that a user's configuration names, as written: further configuration, and lists of
+/// patterns, names and keys.
+pub(crate) fn list_named_files(text: &[u8]) -> Vec<NamedFile> {
+    let named = parse_lines(text).into_iter().filter_map(|line| match line {
+        ConfigLine::Setting { section, key, value } => {
+            let path = unquote(strip_remark(&value));
+            match (section.as_str(), key.as_str()) {
+                ("include" | "includeif", "path") => Some(NamedFile::Configuration(path)),
+                ("core", "excludesfile" | "attributesfile")
+                | ("mailmap", "file")
+                | ("blame", "ignorerevsfile")
+                | ("gpg", "allowedsignersfile") => Some(NamedFile::Other(path)),
+                _ => None,
+            }
+        }
+        ConfigLine::Unclear(_) => None,
+    });
+    named.collect()
+}
+
+/// A file that a configuration names, as written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum NamedFile {
+    Configuration(String),
+    Other(String),
+}
+
+/// The work tree that the configuration of a submodule's repository names.
+pub(crate) fn find_work_tree(text: &[u8]) -> Option<String> {
+    parse_lines(text).into_iter().find_map(|line| match line {
+        ConfigLine::Setting { section, key, value } if section == "core" && key == "worktree" => {
+            Some(unquote(strip_remark(&value)))
+        }
+        ConfigLine::Setting { .. } | ConfigLine::Unclear(_) => None,
+    })
+}
+
+/// The value without a remark behind it.
+fn strip_remark(value: &str) -> &str {
+    match value.starts_with('"') {
+        true => value,
+        false => value.split(['#', ';']).next().unwrap_or_default().trim_end(),
+    }
 }
 
 fn unquote(value: &str) -> String {
@@ -190,7 +236,10 @@ const HARMLESS: &[(&str, &[&str])] = &[
 
 #[cfg(test)]
 mod tests {
-    use super::{NamedPlace, list_influential_lines, list_named_places};
+    use super::{
+        NamedFile, NamedPlace, find_work_tree, list_influential_lines, list_named_files,
+        list_named_places,
+    };
 
     #[test]
     fn places_are_found_as_they_are_written() {
@@ -199,6 +248,20 @@ mod tests {
         let expected =
             [NamedPlace::Hooks(".githooks".to_owned()), NamedPlace::Include("../a b".to_owned())];
         assert_eq!(list_named_places(text), expected);
+    }
+
+    #[test]
+    fn named_files_are_found_without_remarks() {
+        let text = b"[include]\n\tpath = ~/dot/git # mine\n[includeIf \"gitdir:~/w/\"]\n\
+            \tpath = \"work #1\"\n[core]\n\texcludesFile = ~/.ignore\n\teditor = vim\n";
+        let expected = [
+            NamedFile::Configuration("~/dot/git".to_owned()),
+            NamedFile::Configuration("work #1".to_owned()),
+            NamedFile::Other("~/.ignore".to_owned()),
+        ];
+        assert_eq!(list_named_files(text), expected);
+        let text = b"[core]\n\tbare = false\n\tworktree = ../../../sub\n";
+        assert_eq!(find_work_tree(text).as_deref(), Some("../../../sub"));
     }
 
     #[test]
