@@ -135,7 +135,7 @@ const NEOVIM_SNIPPET: &str = r#"require("codecompanion").setup({
           defaults = { mcpServers = {}, timeout = 20000 },
           parameters = {
             protocolVersion = 1,
-            clientCapabilities = {},
+            clientCapabilities = { fs = { readTextFile = true, writeTextFile = true } },
             clientInfo = { name = "CodeCompanion.nvim", version = "1.0.0" },
           },
           handlers = {

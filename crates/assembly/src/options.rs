@@ -46,6 +46,8 @@ pub struct LimitOptions {
     pub max_budget_usd: Option<MicroUsd>,
     pub max_retries: Option<u8>,
     pub no_circle_guard: bool,
+    /// Above how many tokens history is summarised.
+    pub compaction_window: Option<u64>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -153,6 +155,9 @@ pub struct StreamOptions {
     pub include_hook_events: bool,
     pub replay_user_messages: bool,
     pub session_mirror: bool,
+    pub forward_subagent_text: bool,
+    /// `None` leaves it to the settings.
+    pub prompt_suggestions: Option<bool>,
     /// The JSON Schema the answer must fit.
     pub json_schema: Option<String>,
     /// Nothing begins before the client has sent `initialize`.

@@ -68,7 +68,8 @@ impl ResolvedOptions {
         overrides.trust_certificates();
         overrides.warn_of_unsupported();
         layers.extra_warnings.append(&mut overrides.warnings);
-        layers.apply_compaction_limits(&mut engine_settings, lookup);
+        let window = options.limit.compaction_window;
+        layers.apply_compaction_limits(&mut engine_settings, window, lookup);
         if options.limit.no_circle_guard || layers.has_no_circle_guard() {
             engine_settings.switches.circle_guard = CircleGuard::Off;
         }
@@ -79,6 +80,9 @@ impl ResolvedOptions {
         engine_settings.switches.prefetch = true;
         if options.loads_project_files() && !has_essential_traffic_only(lookup) {
             engine_settings.after = layers.after_run_options();
+        }
+        if let Some(on) = options.headless.stream.prompt_suggestions {
+            engine_settings.after.suggestion = on;
         }
         engine_settings.prompt.system_context = build_system_context(&cwd);
         engine_settings.prompt.system_context.extend(layers.build_language_context());

@@ -12,6 +12,7 @@
 //! is refused and left unchanged.
 
 pub mod conversation;
+pub mod conversation_extras;
 pub mod cost_report;
 mod digest;
 pub mod disk;

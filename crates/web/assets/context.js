@@ -67,8 +67,9 @@ export function contextView(session) {
           h(
             "span",
             { class: grown < 0 ? "minus" : "plus" },
-            `${grown < 0 ? "−" : "+"}${short(Math.abs(grown))}`,
+            signed(grown),
           ),
+          explainChange(point.change),
           " ",
           h("a", { href: `#/s/${encodeURIComponent(session.id)}/time?at=${point.seq}` }, "State then"),
         ),
@@ -170,6 +171,23 @@ export function contextView(session) {
 
   load();
   return { node, keys: [], onMeta: load };
+}
+
+/// Why the window has another size than at the point before.
+function explainChange(change) {
+  if (!change) return "";
+  const { entered_tokens: entered, recounted_tokens: recounted, left_tokens: left } = change;
+  const reasons = [
+    entered && `${signed(entered)} ${entered < 0 ? "gone" : "new"}`,
+    left && `${signed(-left)} left out`,
+    recounted &&
+      `${signed(recounted)} because the provider counted ${recounted < 0 ? "fewer" : "more"} tokens than were estimated`,
+  ].filter(Boolean);
+  return reasons.length ? ` (${reasons.join(", ")})` : "";
+}
+
+function signed(tokens) {
+  return `${tokens < 0 ? "−" : "+"}${short(Math.abs(tokens))}`;
 }
 
 /// Which points have something left out before them.

@@ -3,13 +3,15 @@
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::null_as_default;
+
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct InitializeParams {
     /// Required, and read only to refuse what is no `initialize`: there is one version to answer with.
     #[serde(rename = "protocolVersion")]
     pub _protocol_version: u64,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_as_default")]
     pub client_capabilities: ClientCapabilities,
 }
 

@@ -5,15 +5,15 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::AcpContent;
+use super::{AcpContent, null_as_default};
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct NewParams {
     pub cwd: PathBuf,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_as_default")]
     pub mcp_servers: Vec<EditorMcpServer>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_as_default")]
     pub additional_directories: Vec<PathBuf>,
 }
 
@@ -34,13 +34,13 @@ pub(crate) struct EditorMcpServer {
     pub kind: Option<String>,
     #[serde(default)]
     pub command: Option<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_as_default")]
     pub args: Vec<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_as_default")]
     pub env: Vec<NamedValue>,
     #[serde(default)]
     pub url: Option<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_as_default")]
     pub headers: Vec<NamedValue>,
 }
 

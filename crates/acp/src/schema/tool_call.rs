@@ -12,6 +12,9 @@ pub(crate) struct ToolCallUpdate {
     pub tool_call_id: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
+    /// Of the tool.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<ToolKind>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -52,6 +52,11 @@ pub(crate) enum SessionUpdate {
     CompactionUpdate {
         compaction_id: String,
         status: CompactionStatus,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        summary: Option<Vec<AcpContent>>,
+        /// Why it failed.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        error: Option<String>,
     },
 }
 
@@ -86,6 +91,7 @@ pub(crate) struct Cost {
 pub(crate) enum NoticeSeverity {
     Info,
     Warning,
+    Error,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -94,4 +100,5 @@ pub(crate) enum CompactionStatus {
     InProgress,
     Completed,
     Failed,
+    Cancelled,
 }

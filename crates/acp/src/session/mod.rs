@@ -2,6 +2,7 @@
 //! and tells the client what happens.
 
 mod client_files;
+mod compaction_updates;
 mod config_options;
 mod editor_questions;
 mod open;
@@ -37,7 +38,9 @@ use prompt_runner::PreparedPrompt;
 use update_builder::UpdateBuilder;
 
 use crate::rpc::RpcError;
-use crate::schema::{AcpContent, AvailableCommand, CommandInput, PromptStopReason, SessionUpdate};
+use crate::schema::{
+    AcpContent, AvailableCommand, CommandInput, NoticeSeverity, PromptStopReason, SessionUpdate,
+};
 
 pub(crate) use open::{OpenedSession, SessionRequest, open_session};
 
@@ -180,6 +183,10 @@ impl SessionTask {
                 TaskEvent::Notice(Some(notice)) => self.on_notice(&notice).await,
                 TaskEvent::Notice(None) => {
                     let storage_failure = self.notices.storage_failure();
+                    if let Some(why) = &storage_failure {
+                        let told = self.updates.tell(NoticeSeverity::Error, why.clone());
+                        told.iter().for_each(|update| self.send_update(update));
+                    }
                     let why = storage_failure.unwrap_or_else(|| "the session ended".to_owned());
                     self.fail_prompts(&RpcError::internal(why));
                     break;

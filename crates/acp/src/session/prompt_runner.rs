@@ -45,7 +45,13 @@ impl SessionTask {
         let mut is_side_question = false;
         let sent = match command {
             SlashCommand::SubmitPrompt(submission) => self.session.submit(submission),
-            SlashCommand::Compact(focus) => self.session.compact(focus),
+            SlashCommand::Compact(focus) => {
+                let asked = self.session.compact(focus);
+                if let (Ok(()), Some(update)) = (&asked, self.updates.compaction.begin()) {
+                    self.send_update(&update);
+                }
+                asked
+            }
             SlashCommand::SideQuestion(question) => {
                 is_side_question = true;
                 self.session.ask_side_question(question)

@@ -4,16 +4,36 @@ use std::path::Path;
 
 use windlass_assembly::session::journal_error;
 use windlass_host::command_error::CommandError;
-use windlass_journal::conversation::{ConversationItem, ConversationRole, read_conversation};
-use windlass_vocabulary::{Json, ToolCall};
+use windlass_journal::conversation::{ConversationItem, ConversationRole};
+use windlass_journal::conversation_extras::{ConversationExtraKind, read_full_conversation};
+use windlass_vocabulary::{Json, MediaContent, ToolCall};
 
 use super::tool_call_view::{describe_past_call, parse_plan, shows_change};
 use crate::schema::{AcpContent, SessionUpdate, ToolCallContent, ToolCallStatus, ToolCallUpdate};
 
 pub(super) fn read_history(journal: &Path, cwd: &Path) -> Result<Vec<SessionUpdate>, CommandError> {
-    let items = read_conversation(journal).map_err(|error| journal_error(&error))?;
+    let told = read_full_conversation(journal).map_err(|error| journal_error(&error))?;
     let mut calls = OpenCalls::default();
-    Ok(items.iter().flat_map(|item| item_to_updates(item, &mut calls, cwd)).collect())
+    let mut updates = Vec::new();
+    let mut extras = told.extras.into_iter().peekable();
+    for item in &told.items {
+        let mut pictures = Vec::new();
+        while let Some(extra) = extras.next_if(|extra| extra.seq <= item.seq) {
+            match extra.kind {
+                ConversationExtraKind::Thinking(text) => {
+                    updates
+                        .push(SessionUpdate::AgentThoughtChunk { content: AcpContent::text(text) });
+                }
+                ConversationExtraKind::Media(media) if extra.seq == item.seq => {
+                    pictures
+                        .extend(Some(media).filter(|media| media.media_type.starts_with("image/")));
+                }
+                ConversationExtraKind::Media(_) => {}
+            }
+        }
+        updates.extend(item_to_updates(item, &pictures, &mut calls, cwd));
+    }
+    Ok(updates)
 }
 
 /// Calls that have no result yet.
@@ -34,12 +54,15 @@ impl OpenCalls {
 
 fn item_to_updates(
     item: &ConversationItem,
+    pictures: &[MediaContent],
     calls: &mut OpenCalls,
     cwd: &Path,
 ) -> Vec<SessionUpdate> {
     let content = || AcpContent::text(item.text.as_str());
     match &item.who {
-        ConversationRole::User => vec![SessionUpdate::UserMessageChunk { content: content() }],
+        ConversationRole::User => show_contents(item, pictures)
+            .map(|content| SessionUpdate::UserMessageChunk { content })
+            .collect(),
         ConversationRole::Model => {
             vec![SessionUpdate::AgentMessageChunk { content: content(), message_id: None }]
         }
@@ -69,7 +92,11 @@ fn item_to_updates(
                     true => ToolCallStatus::Failed,
                     false => ToolCallStatus::Completed,
                 }),
-                content: (!keeps_change).then(|| vec![ToolCallContent::text(item.text.as_str())]),
+                content: (!keeps_change).then(|| {
+                    show_contents(item, pictures)
+                        .map(|content| ToolCallContent::Content { content })
+                        .collect()
+                }),
                 ..ToolCallUpdate::default()
             })]
         }
@@ -89,4 +116,21 @@ fn item_to_updates(
             })
             .collect(),
     }
+}
+
+/// The text of an item, and its pictures in the place of their names.
+fn show_contents(
+    item: &ConversationItem,
+    pictures: &[MediaContent],
+) -> impl Iterator<Item = AcpContent> {
+    let mut text = item.text.clone();
+    for picture in pictures {
+        text = text.replacen(&format!("[{}]", picture.name), "", 1);
+    }
+    let text = Some(text).filter(|text| !text.is_empty() || pictures.is_empty());
+    let pictures = pictures.iter().map(|picture| AcpContent::Image {
+        data: picture.data.to_string(),
+        mime_type: picture.media_type.to_string(),
+    });
+    text.map(AcpContent::text).into_iter().chain(pictures)
 }

@@ -32,6 +32,7 @@ fn describe(
     ToolCallUpdate {
         tool_call_id: call.id.as_str().to_owned(),
         title: Some(call_title(call, &input)),
+        name: Some(call.name.as_str().to_owned()),
         kind: Some(tool_kind(call.name.as_str())),
         status: Some(status),
         content: Some(content).filter(|content| !content.is_empty()),

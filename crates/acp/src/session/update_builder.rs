@@ -6,19 +6,20 @@ use std::path::PathBuf;
 use windlass_host::display::human_format;
 use windlass_host::display::tool_call_summary::summarize_tool_call;
 use windlass_vocabulary::{
-    Delta, Message, Notice, Outcome, Role, ToolCall, ToolCallId, ToolOutcome,
+    Delta, Message, MessageOrigin, Notice, Outcome, Role, ToolCall, ToolCallId, ToolOutcome,
 };
 
+use super::compaction_updates::CompactionUpdates;
 use super::tool_call_view::{describe_call, describe_outcome, parse_plan, shows_change};
 use crate::schema::{
-    AcpContent, ClientCapabilities, CompactionStatus, Cost, NoticeSeverity, SessionUpdate,
-    ToolCallContent, ToolCallStatus, ToolCallUpdate,
+    AcpContent, ClientCapabilities, Cost, NoticeSeverity, SessionUpdate, ToolCallContent,
+    ToolCallStatus, ToolCallUpdate,
 };
 
 #[derive(Debug)]
 pub(super) struct UpdateBuilder {
     takes_notices: bool,
-    takes_compaction: bool,
+    pub compaction: CompactionUpdates,
     /// The directory of the session, as the client spells it.
     cwd: PathBuf,
     /// Tokens of the model's window.
@@ -27,7 +28,6 @@ pub(super) struct UpdateBuilder {
     sent_text: String,
     message_id: Option<String>,
     calls: BTreeMap<ToolCallId, ShownCall>,
-    compactions: u32,
 }
 
 /// A call the client knows and that has not ended.
@@ -43,13 +43,12 @@ impl UpdateBuilder {
     pub(super) fn new(capabilities: &ClientCapabilities, cwd: PathBuf, window: u64) -> Self {
         Self {
             takes_notices: capabilities.takes_notices(),
-            takes_compaction: capabilities.takes_compaction(),
+            compaction: CompactionUpdates::new(capabilities.takes_compaction()),
             cwd,
             window,
             sent_text: String::new(),
             message_id: None,
             calls: BTreeMap::new(),
-            compactions: 0,
         }
     }
 
@@ -66,6 +65,9 @@ impl UpdateBuilder {
                 let mut updates = self.fail_undescribed_calls();
                 updates.extend(self.tell(NoticeSeverity::Warning, format!("Asking again: {why}")));
                 updates
+            }
+            Notice::MessageAdded(message) if message.origin == MessageOrigin::Summary => {
+                self.compaction.complete(&message.text()).into_iter().collect()
             }
             Notice::MessageAdded(message) => self.rest_of_answer(message),
             Notice::ToolStarted(call) => self.show_call(call, ToolCallStatus::InProgress),
@@ -98,7 +100,7 @@ impl UpdateBuilder {
                 self.tell(NoticeSeverity::Info, format!("{name}: {text}")).into_iter().collect()
             }
             Notice::ContextShrunk { level, .. } if *level == SUMMARY_LEVEL => {
-                self.build_compaction_updates()
+                self.compaction.replace_history().into_iter().collect()
             }
             Notice::SessionTitled(title) => {
                 vec![SessionUpdate::SessionInfoUpdate { title: title.clone() }]
@@ -110,8 +112,9 @@ impl UpdateBuilder {
             }],
             Notice::RunEnded(ending) => {
                 let mut updates = self.fail_open_calls();
-                if ending.outcome == Some(Outcome::NotCompacted) && self.takes_compaction {
-                    updates.push(self.compaction(CompactionStatus::Failed));
+                updates.extend(self.compaction.end_run(ending));
+                if ending.outcome == Some(Outcome::StorageFailed) {
+                    updates.extend(self.tell(NoticeSeverity::Error, ending.why.clone()));
                 }
                 updates
             }
@@ -152,6 +155,7 @@ impl UpdateBuilder {
                 vec![SessionUpdate::ToolCall(ToolCallUpdate {
                     tool_call_id: id.as_str().to_owned(),
                     title: Some(name.as_str().to_owned()),
+                    name: Some(name.as_str().to_owned()),
                     kind: Some(super::tool_call_view::tool_kind(name.as_str())),
                     status: Some(ToolCallStatus::Pending),
                     ..ToolCallUpdate::default()
@@ -285,24 +289,7 @@ impl UpdateBuilder {
         updates
     }
 
-    fn build_compaction_updates(&mut self) -> Vec<SessionUpdate> {
-        self.compactions += 1;
-        match self.takes_compaction {
-            true => [CompactionStatus::InProgress, CompactionStatus::Completed]
-                .map(|status| self.compaction(status))
-                .to_vec(),
-            false => vec![SessionUpdate::AgentThoughtChunk {
-                content: AcpContent::text("The conversation so far was summarised."),
-            }],
-        }
-    }
-
-    fn compaction(&self, status: CompactionStatus) -> SessionUpdate {
-        let compaction_id = format!("compaction-{}", self.compactions);
-        SessionUpdate::CompactionUpdate { compaction_id, status }
-    }
-
-    fn tell(&self, severity: NoticeSeverity, title: String) -> Option<SessionUpdate> {
+    pub(super) fn tell(&self, severity: NoticeSeverity, title: String) -> Option<SessionUpdate> {
         self.takes_notices.then_some(SessionUpdate::Notice { severity, title })
     }
 }

@@ -145,7 +145,12 @@ impl SettingsLayers {
     }
 
     /// Sets when the conversation is compacted automatically.
-    pub fn apply_compaction_limits(&mut self, settings: &mut Settings, lookup: &impl EnvLookup) {
+    pub fn apply_compaction_limits(
+        &mut self,
+        settings: &mut Settings,
+        window: Option<u64>,
+        lookup: &impl EnvLookup,
+    ) {
         let own = &self.loaded.settings;
         let is_off = environment::is_set(lookup, "DISABLE_AUTO_COMPACT");
         if is_off || own.run_limits.auto_compact_enabled == Some(false) {
@@ -154,7 +159,7 @@ impl SettingsLayers {
         let given =
             environment::read_variable(lookup, "CLAUDE_CODE_AUTO_COMPACT_WINDOW").ok().flatten();
         let given = given.and_then(|text| text.parse().ok());
-        let window = given.or(own.run_limits.auto_compact_window);
+        let window = window.or(given).or(own.run_limits.auto_compact_window);
         let percent = read_compaction_percent(lookup);
         let models = std::iter::once(&mut settings.model).chain(&mut settings.fallbacks);
         for model in models {

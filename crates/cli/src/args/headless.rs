@@ -25,6 +25,12 @@ pub(crate) struct StreamArgs {
     /// With stream-json: also send the lines of the transcript as they are written.
     #[arg(long)]
     pub(crate) session_mirror: bool,
+    /// With stream-json: also send what sub-agents say and think.
+    #[arg(long)]
+    pub(crate) forward_subagent_text: bool,
+    /// Suggest the next prompt after each run, which asks the model once more.
+    #[arg(long, value_name = "ON", num_args = 0..=1, default_missing_value = "true", value_parser = clap::builder::BoolishValueParser::new())]
+    pub(crate) prompt_suggestions: Option<bool>,
     /// The answer must be one JSON object that this JSON Schema accepts.
     #[arg(long, value_name = "SCHEMA")]
     pub(crate) json_schema: Option<String>,
@@ -58,7 +64,7 @@ pub(crate) struct HeadlessArgs {
     /// `mcp__server__tool` for a tool of an MCP server.
     #[arg(long, value_name = "WHO")]
     pub(crate) permission_prompt_tool: Option<String>,
-    /// `none` denies calls instead of asking.
+    /// `none` denies calls instead of asking. [default: host]
     #[arg(long, value_name = "WHEN", value_enum)]
     pub(crate) permission_prompts: Option<PermissionPromptsArg>,
     /// Allow switching to bypassPermissions later.
@@ -121,6 +127,8 @@ pub(crate) enum ThinkingDisplayArg {
 /// When people are asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum PermissionPromptsArg {
+    /// When there is a program or a tool that answers.
+    Host,
     /// Never.
     None,
 }

@@ -28,7 +28,9 @@ use clap::{ArgAction, Parser, Subcommand, ValueEnum};
 pub(crate) use acp::{AcpArgs, AcpCommand, AcpSetupArgs, EditorArg};
 pub(crate) use auth::{AuthArgs, AuthCommand, move_settings_behind_auth};
 pub(crate) use fleet::FleetSubcommand;
-pub(crate) use headless::{HeadlessArgs, InputFormatArg, StreamArgs, ThinkingDisplayArg};
+pub(crate) use headless::{
+    HeadlessArgs, InputFormatArg, PermissionPromptsArg, StreamArgs, ThinkingDisplayArg,
+};
 pub(crate) use hooks::{HooksArgs, HooksCommand, HooksListArgs, HooksTestArgs};
 pub(crate) use key::{KeyArgs, KeyCommand, KeyListArgs};
 pub(crate) use mcp::{
@@ -282,7 +284,7 @@ pub(crate) struct RunArgs {
     #[arg(long, help_heading = PROMPT_AND_OUTPUT_HEADING)]
     pub(crate) bare: bool,
     /// Write line by line and never redraw, for screen readers.
-    #[arg(long, help_heading = PROMPT_AND_OUTPUT_HEADING)]
+    #[arg(long, alias = "ax-screen-reader", help_heading = PROMPT_AND_OUTPUT_HEADING)]
     pub(crate) screen_reader: bool,
     #[command(flatten)]
     pub(crate) session: SessionArgs,

@@ -45,6 +45,9 @@ pub(crate) struct LimitArgs {
     /// Retries for a failed request; 0 for none. [default: 10]
     #[arg(long, value_name = "N")]
     pub(crate) max_retries: Option<u8>,
+    /// Summarise history above this many tokens: `auto`, or at least 100000 (`200k`).
+    #[arg(long, value_name = "TOKENS", value_parser = parse_compaction_window)]
+    pub(crate) autocompact: Option<u64>,
     /// Do not stop a run that keeps repeating the same turns with the same results.
     #[arg(long)]
     pub(crate) no_circle_guard: bool,
@@ -72,6 +75,21 @@ pub(crate) enum ThinkingArg {
     Adaptive,
     /// Off.
     Disabled,
+}
+
+/// `auto` is the window of the model, whatever it is.
+fn parse_compaction_window(text: &str) -> Result<u64, String> {
+    if text == "auto" {
+        return Ok(u64::MAX);
+    }
+    let (digits, factor) = match text.strip_suffix(['k', 'K']) {
+        Some(digits) => (digits, 1_000),
+        None => (text, 1),
+    };
+    let tokens = digits.parse::<u64>().ok().and_then(|number| number.checked_mul(factor));
+    tokens
+        .filter(|tokens| *tokens >= 100_000)
+        .ok_or_else(|| "give auto, or a number of tokens of at least 100000, such as 200k".into())
 }
 
 pub(super) fn parse_budget_usd(text: &str) -> Result<MicroUsd, String> {

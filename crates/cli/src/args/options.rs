@@ -17,9 +17,9 @@ use windlass_vocabulary::{Effort, PermissionMode, ThinkingMode};
 
 use super::{
     AcpArgs, CostArgs, CostGroupingArg, EffortArg, HeadlessArgs, InputFormatArg, LimitArgs,
-    McpConfigArgs, ModelArgs, OutputFormatArg, PermissionArgs, PermissionModeArg, RunArgs,
-    SandboxArg, SessionArgs, SessionsListArgs, SessionsSearchArgs, SettingsArgs, StreamArgs,
-    ThinkingArg, ThinkingDisplayArg,
+    McpConfigArgs, ModelArgs, OutputFormatArg, PermissionArgs, PermissionModeArg,
+    PermissionPromptsArg, RunArgs, SandboxArg, SessionArgs, SessionsListArgs, SessionsSearchArgs,
+    SettingsArgs, StreamArgs, ThinkingArg, ThinkingDisplayArg,
 };
 
 impl TryFrom<RunArgs> for RunOptions {
@@ -82,6 +82,7 @@ impl From<LimitArgs> for LimitOptions {
             max_budget_usd: args.max_budget_usd,
             max_retries: args.max_retries,
             no_circle_guard: args.no_circle_guard,
+            compaction_window: args.autocompact,
         }
     }
 }
@@ -133,7 +134,7 @@ impl From<HeadlessArgs> for HeadlessOptions {
         Self {
             stream: args.stream.into(),
             permission_prompt_tool: args.permission_prompt_tool,
-            denies_prompts: args.permission_prompts.is_some(),
+            denies_prompts: args.permission_prompts == Some(PermissionPromptsArg::None),
             allow_dangerously_skip_permissions: args.allow_dangerously_skip_permissions,
             prompt_files: PromptFileOptions {
                 system_prompt: args.prompt_files.system_prompt_file,
@@ -164,6 +165,8 @@ impl From<StreamArgs> for StreamOptions {
             include_hook_events: args.include_hook_events,
             replay_user_messages: args.replay_user_messages,
             session_mirror: args.session_mirror,
+            forward_subagent_text: args.forward_subagent_text,
+            prompt_suggestions: args.prompt_suggestions,
             json_schema: args.json_schema,
             await_initialize: args.await_initialize,
             thinking_display: args.thinking_display.map(|display| match display {

@@ -201,6 +201,13 @@ fn a_cancel_right_behind_a_prompt_never_reaches_the_next_one() {
         assert_eq!(next["stopReason"], "end_turn", "round {round}");
     }
     assert_eq!(client.end(), Some(0));
+    // A prompt that was cancelled is not run into the next one: the model is told in between.
+    let last = server.requests().pop().expect("a request").json().expect("JSON");
+    let messages = last["messages"].as_array().expect("messages");
+    let blocks = messages.iter().filter_map(|message| message["content"].as_array()).flatten();
+    let texts: Vec<&str> = blocks.filter_map(|block| block["text"].as_str()).collect();
+    assert!(texts.iter().filter(|text| **text == "two").count() == 15, "{texts:?}");
+    assert!(!texts.windows(2).any(|pair| pair == ["one", "two"]), "{texts:?}");
 }
 
 #[test]
@@ -234,6 +241,19 @@ fn retries_cost_and_summaries_are_told_to_clients_that_take_them() {
     let told = client.updates("compaction_update");
     let statuses: Vec<&Value> = told.iter().map(|update| &update["status"]).collect();
     assert_eq!(statuses, ["in_progress", "completed"]);
+    let summary = told[1]["summary"][0]["text"].as_str().expect("the summary");
+    assert!(summary.contains("A summary."), "{summary}");
+    // It is told before the model has been asked for the summary.
+    let place = |kind: &str| {
+        client.seen.iter().rposition(|frame| frame["params"]["update"]["sessionUpdate"] == kind)
+    };
+    let begun = client.seen.iter().position(|frame| frame["params"]["update"] == told[0]);
+    assert!(begun < place("compaction_update"), "{told:?}");
+    let nothing = client.prompt(&session, "/compact").expect("nothing to do");
+    assert_eq!(nothing["stopReason"], "end_turn");
+    let told = client.updates("compaction_update");
+    assert_eq!(told.last().expect("one")["status"], "failed", "{told:?}");
+    assert!(told.last().expect("one")["error"].is_string(), "{told:?}");
     // A command that only looks needs no model.
     let before = server.requests().len();
     client.prompt(&session, "/cost").expect("a report");
@@ -285,4 +305,90 @@ fn input_that_ends_in_the_middle_of_a_message_is_the_end() {
     assert_eq!(client.end(), Some(0));
     assert_eq!(server.requests().len(), 0);
     assert_eq!(dirs.leftovers(), Vec::<String>::new());
+}
+
+/// A picture of one dot.
+const DOT: &[u8] =
+    b"\x89PNG\x0d\x0a\x1a\x0a\x00\x00\x00\x0dIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\
+    \x00\x00\x1f\x15\xc4\x89\x00\x00\x00\x0dIDATx\xdacd\xf8\xcfP\x0f\x00\x03\x86\x01\x80Z4}k\
+    \x00\x00\x00\x00IEND\xaeB`\x82";
+const DOT_BASE64: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk\
+    +M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
+#[test]
+fn a_loaded_session_shows_what_was_thought_and_seen() {
+    let dirs = TestDirs::new();
+    std::fs::write(dirs.file("dot.png"), DOT).expect("a picture");
+    let read = json!({"file_path": dirs.file("dot.png")});
+    let script = Script::new()
+        .answer(ScriptedAnswer::call("Read", read).thinking("I look first."))
+        .answer(ScriptedAnswer::text("A dot.").thinking("It is small."));
+    let server = play(script);
+    let mut client = AcpClient::start(&dirs, &server.url());
+    client.initialize();
+    let session = client.open(&dirs.work());
+    let prompt = json!([
+        {"type": "text", "text": "what is this?"},
+        {"type": "image", "data": DOT_BASE64, "mimeType": "image/png"},
+    ]);
+    let prompt = json!({"sessionId": session, "prompt": prompt});
+    client.request("session/prompt", &prompt).expect("an answer");
+    let named = client.updates("tool_call").pop().expect("a call");
+    assert_eq!(named["name"], "Read", "{named}");
+    assert_eq!(client.end(), Some(0));
+    let mut client = AcpClient::start(&dirs, &server.url());
+    client.initialize();
+    let known = json!({"sessionId": session, "cwd": dirs.work(), "mcpServers": null});
+    client.request("session/load", &known).expect("it is loaded");
+    let shown: Vec<Value> = ["user_message_chunk", "agent_thought_chunk", "agent_message_chunk"]
+        .into_iter()
+        .flat_map(|kind| client.updates(kind))
+        .map(|update| update["content"].clone())
+        .collect();
+    let kinds: Vec<&str> = shown.iter().filter_map(|content| content["type"].as_str()).collect();
+    assert_eq!(kinds, ["text", "image", "text", "text", "text"], "{shown:?}");
+    assert_eq!(shown[0]["text"], "what is this?");
+    assert_eq!(
+        (&shown[1]["data"], &shown[1]["mimeType"]),
+        (&json!(DOT_BASE64), &json!("image/png"))
+    );
+    assert_eq!(
+        (&shown[2]["text"], &shown[3]["text"]),
+        (&json!("I look first."), &json!("It is small."))
+    );
+    let call = client.updates("tool_call").pop().expect("a call");
+    assert_eq!(call["name"], "Read", "{call}");
+    let result = client.updates("tool_call_update").pop().expect("a result");
+    let pictures = result["content"].as_array().expect("contents");
+    assert!(pictures.iter().any(|one| one["content"]["type"] == "image"), "{result}");
+    // Thinking comes before the call that it led to.
+    let order: Vec<&str> = client
+        .seen
+        .iter()
+        .filter_map(|frame| frame["params"]["update"]["sessionUpdate"].as_str())
+        .filter(|kind| ["agent_thought_chunk", "tool_call"].contains(kind))
+        .collect();
+    assert_eq!(order, ["agent_thought_chunk", "tool_call", "agent_thought_chunk"]);
+    assert_eq!(client.end(), Some(0));
+}
+
+#[test]
+fn what_is_optional_may_be_null() {
+    let dirs = TestDirs::new();
+    std::fs::write(dirs.file("server.sh"), SERVER).expect("a file");
+    let server = play(Script::new().answer(ScriptedAnswer::text("Done.").repeat(0)));
+    let mut client = AcpClient::start(&dirs, &server.url());
+    let params = json!({"protocolVersion": 1, "clientCapabilities": null, "clientInfo": null});
+    client.request("initialize", &params).expect("it answers");
+    let servers = json!([{"name": "box", "command": "sh", "args": ["server.sh"], "env": null,
+        "url": null, "headers": null, "type": null}]);
+    for servers in [json!(null), servers] {
+        let params =
+            json!({"cwd": dirs.work(), "mcpServers": servers, "additionalDirectories": null});
+        let opened = client.request("session/new", &params).expect("a session");
+        let session = opened["sessionId"].as_str().expect("an id").to_owned();
+        assert_eq!(client.prompt(&session, "hi").expect("an answer")["stopReason"], "end_turn");
+    }
+    client.request("session/list", &json!({"cwd": null, "cursor": null})).expect("a list");
+    assert_eq!(client.end(), Some(0));
 }

@@ -134,14 +134,22 @@ fn notes_that_have_grown_long_are_made_shorter_and_the_old_ones_kept() {
 
 #[test]
 fn a_client_that_wants_suggestions_gets_them_behind_the_result() {
+    for (flags, wants) in [(&[][..], true), (&["--prompt-suggestions"], false)] {
+        let dirs = TestDirs::new();
+        let server = play(script());
+        let mut driven = StreamJsonProcess::start(&dirs, &server.url(), flags);
+        let wants = json!({"subtype": "initialize", "promptSuggestions": wants});
+        driven.ask(&wants).expect("it begins");
+        driven.prompt("hi");
+        driven.result();
+        let suggested = driven.until(|frame| frame["type"] == "prompt_suggestion");
+        assert_eq!(suggested["suggestion"], "run the tests");
+        driven.end();
+    }
     let dirs = TestDirs::new();
     let server = play(script());
-    let mut driven = StreamJsonProcess::start(&dirs, &server.url(), &[]);
-    let wants = json!({"subtype": "initialize", "promptSuggestions": true});
-    driven.ask(&wants).expect("it begins");
-    driven.prompt("hi");
-    driven.result();
-    let suggested = driven.until(|frame| frame["type"] == "prompt_suggestion");
-    assert_eq!(suggested["suggestion"], "run the tests");
-    driven.end();
+    let settings = r#"{"afterRun":{"suggestion":true}}"#;
+    let flags = ["-p", "hi", "--settings", settings, "--prompt-suggestions=off"];
+    run(&mut dirs.asking(&server.url(), &flags)).answer();
+    assert_eq!(sources(&server), ["main"]);
 }

@@ -217,6 +217,20 @@ fn flags_of_others_work_or_say_why_not() {
         let refused = run(&mut dirs.asking(&server.url(), &["-p", "hi", flag]));
         assert!(refused.error_line(2).contains(words), "{refused:?}");
     }
+    let window = |flag: &str| {
+        let flags = ["-p", "hi", "--output-format", "json", flag];
+        let finished = run(&mut dirs.asking(&server.url(), &flags));
+        let result: Value = serde_json::from_str(&finished.stdout).expect("one object");
+        let models = result["modelUsage"].as_object().expect("models").clone();
+        models.values().next().expect("one")["contextWindow"].as_u64().expect("a number")
+    };
+    assert_eq!(window("--autocompact=300k"), 300_000);
+    assert_eq!(window("--autocompact=auto"), window("--ax-screen-reader"));
+    for wrong in ["99999", "many", "18446744073709551615k"] {
+        let flags = ["-p", "hi", "--autocompact", wrong];
+        let refused = run(&mut dirs.asking(&server.url(), &flags));
+        assert!(refused.error_line(2).contains("at least 100000"), "{refused:?}");
+    }
     let command = dirs.file(".claude/commands");
     std::fs::create_dir_all(&command).expect("a folder");
     std::fs::write(command.join("sail.md"), "Set the sails.").expect("a file");
@@ -248,4 +262,28 @@ fn a_server_is_added_with_a_row_of_variables_or_with_its_login() {
     assert_eq!(kept["mcpServers"], expected);
     let refused = add(&["--client-id", "me", "other", "sh"]);
     assert!(refused.error_line(2).contains("--transport http"), "{refused:?}");
+}
+
+#[test]
+fn what_agents_say_is_sent_along_on_request() {
+    for (flags, is_sent) in [(&[][..], false), (&["--forward-subagent-text"], true)] {
+        let dirs = TestDirs::new();
+        let task =
+            json!({"description": "d", "prompt": "dive", "subagent_type": "general-purpose"});
+        let script = Script::new()
+            .answer(ScriptedAnswer::text("Deep here.").when("dive"))
+            .answer(ScriptedAnswer::call("Agent", task))
+            .answer(ScriptedAnswer::text("Back."));
+        let server = play(script);
+        let mut driven = StreamJsonProcess::start(&dirs, &server.url(), flags);
+        driven.prompt("hi");
+        driven.result();
+        let frames = driven.end().frames;
+        let says = |frame: &&Value| {
+            frame["type"] == "assistant" && frame["message"].to_string().contains("Deep here.")
+        };
+        let told: Vec<&Value> = frames.iter().filter(says).collect();
+        assert_eq!(!told.is_empty(), is_sent, "{told:?}");
+        assert!(told.iter().all(|frame| frame["parent_tool_use_id"].is_string()), "{told:?}");
+    }
 }

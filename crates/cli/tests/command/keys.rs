@@ -297,14 +297,6 @@ fn documented(text: &str) -> BTreeMap<String, Option<String>> {
 
 /// Every test of the crates that know settings.
 pub(crate) fn tests() -> String {
-    fn read_below(folder: &Path, all: &mut String) {
-        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-            match entry.path() {
-                path if path.is_dir() => read_below(&path, all),
-                path => all.push_str(&std::fs::read_to_string(path).unwrap_or_default()),
-            }
-        }
-    }
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut all = String::new();
     for folder in
@@ -534,4 +526,14 @@ fn a_sandbox_reaches_whom_settings_name() {
     let sockets = json!({"network": {"allowUnixSockets": [place]}});
     let told = run_sandboxed(&dirs, &sockets, &ask, &[]).expect("a sandbox");
     assert!(told.contains("from the socket"), "{told}");
+}
+
+/// Adds the texts of all files below a folder.
+pub(crate) fn read_below(folder: &Path, all: &mut String) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        match entry.path() {
+            path if path.is_dir() => read_below(&path, all),
+            path => all.push_str(&std::fs::read_to_string(path).unwrap_or_default()),
+        }
+    }
 }

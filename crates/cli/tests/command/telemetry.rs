@@ -415,10 +415,8 @@ fn the_page_about_telemetry_lists_every_name() {
     assert_eq!(sent, written(&code, '"'));
     let (_, not_sent) = page.split_once("### Not sent\n").expect("a list of what is not sent");
     let not_sent = not_sent.split("\n## ").next().expect("its end");
-    let attributes = std::fs::read_dir(root.join("crates/telemetry/src/tracker"))
-        .expect("a folder")
-        .map(|file| std::fs::read_to_string(file.expect("a file").path()).expect("a text"))
-        .collect::<String>();
+    let mut attributes = String::new();
+    crate::keys::read_below(&root.join("crates/telemetry/src/tracker"), &mut attributes);
     for name in REFERENCE_NAMES {
         let is_sent = sent.contains(&format!("claude_code.{name}"));
         let is_refused = not_sent.contains(&format!("| `{name}`"));

@@ -1,5 +1,8 @@
 //! Telemetry of what a session is made of: hooks, plugins, MCP servers, commands; and of whole bodies.
 
+use std::os::unix::fs::PermissionsExt;
+use std::time::Duration;
+
 use serde_json::{Value, json};
 use windlass_rehearsal::{Script, ScriptedAnswer as Says};
 
@@ -7,6 +10,7 @@ use crate::collector::{Collector, CollectorBehaviour, attribute};
 use crate::fixture::{TestDirs, play, run};
 use crate::remote::SERVER;
 use crate::telemetry::send_to;
+use crate::tls_server::TlsServer;
 
 /// A project with a plugin and an MCP server, and the collector of a run that uses both.
 fn run_with_plugin(variables: &[(&str, &str)]) -> Collector {
@@ -164,4 +168,140 @@ fn whole_bodies_and_spans_of_hooks_are_sent_on_request() {
     ]);
     let cut = event_values(&cut, "api_request_body", &["body", "body_truncated"]);
     assert!(cut[0][0].ends_with("[TRUNCATED]") && cut[0][1] == "true", "{cut:?}");
+}
+
+#[test]
+fn whole_bodies_go_to_the_files_that_the_variable_names() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let bodies = folder.path().join("new/bodies");
+    let value = format!("file:{}", bodies.display());
+    let collector = run_with_plugin(&[
+        ("OTEL_LOG_RAW_API_BODIES", &value),
+        ("CLAUDE_CODE_OTEL_CONTENT_MAX_LENGTH", "100"),
+    ]);
+    for (name, expected) in
+        [("api_request_body", r#"some notes"#), ("api_response_body", "done with it")]
+    {
+        let told = event_values(
+            &collector,
+            name,
+            &["body_ref", "body_length", "body", "body_truncated", "query_source"],
+        );
+        assert_eq!(told.len(), 3, "{told:?}");
+        for one in &told {
+            let [path, length, body, cut, source] = one.as_slice() else { panic!("{one:?}") };
+            let path = std::path::Path::new(path);
+            assert_eq!(path.parent(), Some(bodies.as_path()), "{one:?}");
+            let text = std::fs::read_to_string(path).expect("a body");
+            let _: Value = serde_json::from_str(&text).expect("the whole body");
+            assert_eq!(length.parse().ok(), Some(text.encode_utf16().count()), "{one:?}");
+            assert_eq!([body.as_str(), cut, source], ["", "", "main"]);
+            assert!(!text.contains("test-key"), "{text}");
+            let mode = path.metadata().expect("a file").permissions().mode();
+            assert_eq!(mode & 0o777, 0o600);
+        }
+        let last = std::fs::read_to_string(&told[2][0]).expect("a body");
+        assert!(last.contains(expected), "{last}");
+    }
+    let mode = bodies.metadata().expect("a folder").permissions().mode();
+    assert_eq!(mode & 0o777, 0o700);
+    for request in collector.requests() {
+        let body = String::from_utf8_lossy(&request.body).into_owned();
+        assert!(!body.contains("some notes") && !body.contains("done with it"), "{body}");
+    }
+}
+
+#[test]
+fn a_folder_for_bodies_that_cannot_be_used_is_named() {
+    let dirs = TestDirs::new();
+    std::fs::write(dirs.file("taken"), "").expect("a file");
+    for (value, words) in [
+        ("file:bodies".to_owned(), "needs an absolute path"),
+        (format!("file:{}/x", dirs.file("taken").display()), "a body was not written to"),
+    ] {
+        let collector = Collector::start(CollectorBehaviour::Accept);
+        let server = play(Script::new().answer(Says::text("ok")));
+        let mut command = dirs.asking(&server.url(), &["-p", "go"]);
+        let finished = run(send_to(&mut command, "http/json", collector.url())
+            .env("OTEL_LOG_RAW_API_BODIES", &value)
+            .env("CLAUDE_CODE_OTEL_DIAG_STDERR", "1"));
+        assert_eq!((finished.code, finished.stdout.as_str()), (Some(0), "ok\n"), "{finished:?}");
+        assert!(finished.stderr.contains(words), "{finished:?}");
+        let told = event_values(&collector, "api_request_body", &["body", "body_ref"]);
+        assert!(told.iter().flatten().all(String::is_empty), "{told:?}");
+    }
+}
+
+#[test]
+fn what_calls_cost_is_told_although_they_end_before_the_answer() {
+    let (dirs, collector) = (TestDirs::new(), Collector::start(CollectorBehaviour::Accept));
+    std::fs::write(dirs.file("notes.txt"), "some notes\n").expect("a file");
+    let call = Says::call("Read", json!({"file_path": dirs.file("notes.txt")}));
+    // The file is read long before the last of these words comes.
+    let call = call.text_after("word ".repeat(30)).chunk(5).pace(Duration::from_millis(40));
+    let server = play(Script::new().answer(call).answer(Says::text("ok")));
+    let mut command = dirs.asking(&server.url(), &["-p", "go"]);
+    let finished = run(send_to(&mut command, "http/json", collector.url()));
+    assert_eq!(finished.stdout, "ok\n", "{finished:?}");
+    let told = event_values(&collector, "api_request", &["input_tokens", "cost_usd_micros"]);
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert!(told.iter().flatten().all(|number| number != "0"), "{told:?}");
+    let micros: f64 = told.iter().filter_map(|one| one[1].parse::<f64>().ok()).sum();
+    let metrics = collector.metrics();
+    let costs = metrics.iter().filter(|metric| metric["name"] == "claude_code.cost.usage");
+    let points = costs.filter_map(|metric| metric["sum"]["dataPoints"].as_array()).flatten();
+    let counted: f64 = points.filter_map(|point| point["asDouble"].as_f64()).sum();
+    assert!((counted * 1e6 - micros).abs() < 0.5, "{counted} and {told:?}");
+}
+
+#[test]
+fn a_collector_that_wants_a_certificate_of_the_client_gets_it() {
+    let client = rcgen::generate_simple_self_signed(["client".to_owned()]).expect("a certificate");
+    let server = TlsServer::start_for(rustls::ALL_VERSIONS, Some(client.cert.der()));
+    let dirs = TestDirs::new();
+    let write = |name: &str, text: &str| {
+        std::fs::write(dirs.file(name), text).expect("a file");
+        dirs.file(name)
+    };
+    let trusted = write("trusted.pem", &server.pem);
+    let certificate = write("client.pem", &client.cert.pem());
+    let key = write("client.key", &client.signing_key.serialize_pem());
+    let locked = write("locked.key", "-----BEGIN ENCRYPTED PRIVATE KEY-----\n");
+    let model = play(Script::new().answer(Says::text("ok").repeat(0)));
+    let ask = |variables: &[(&str, &std::path::Path)]| {
+        for _ in 0..20 {
+            server.go_on.send(()).expect("a server");
+        }
+        let mut command = dirs.asking(&model.url(), &["-p", "go"]);
+        let finished = run(send_to(&mut command, "http/json", &server.url)
+            .env("NODE_EXTRA_CA_CERTS", &trusted)
+            .env("CLAUDE_CODE_OTEL_SHUTDOWN_TIMEOUT_MS", "30000")
+            .env("CLAUDE_CODE_OTEL_DIAG_STDERR", "1")
+            .envs(variables.iter().copied()));
+        assert_eq!(finished.stdout, "ok\n", "{finished:?}");
+        finished.stderr
+    };
+    let own = ("CLAUDE_CODE_CLIENT_CERT", certificate.as_path());
+    let told = ask(&[own, ("CLAUDE_CODE_CLIENT_KEY", &key)]);
+    assert_eq!(told, "");
+    assert!(ask(&[]).contains("were not sent"));
+    let told = ask(&[own, ("CLAUDE_CODE_CLIENT_KEY", &locked)]);
+    assert!(told.contains("the key has a passphrase"), "{told}");
+}
+
+#[test]
+fn spans_in_detail_go_to_an_address_of_their_own() {
+    let (dirs, collector) = (TestDirs::new(), Collector::start(CollectorBehaviour::Accept));
+    let server = play(Script::new().answer(Says::text("ok")));
+    let mut command = dirs.asking(&server.url(), &["-p", "go"]);
+    let finished = run(command
+        .env("CLAUDE_CODE_ENABLE_TELEMETRY", "1")
+        .env("ENABLE_BETA_TRACING_DETAILED", "1")
+        .env("BETA_TRACING_ENDPOINT", collector.url())
+        .env("OTEL_EXPORTER_OTLP_HEADERS", "x-key=collector-secret"));
+    assert_eq!(finished.answer(), "ok\n");
+    assert!(collector.spans().iter().any(|span| span["name"] == "claude_code.llm_request"));
+    assert_eq!(event_values(&collector, "api_request", &["query_source"]), [["main"]]);
+    assert!(collector.metrics().is_empty());
+    assert!(collector.requests().iter().all(|one| !one.head.contains("x-key")));
 }

@@ -5,7 +5,11 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-use rustls::{ServerConfig, ServerConnection, StreamOwned, SupportedProtocolVersion};
+use rustls::pki_types::CertificateDer;
+use rustls::server::WebPkiClientVerifier;
+use rustls::{
+    RootCertStore, ServerConfig, ServerConnection, StreamOwned, SupportedProtocolVersion,
+};
 
 use crate::fixture::{ManualServer, PATIENCE};
 
@@ -21,14 +25,32 @@ pub(crate) struct TlsServer {
 
 impl TlsServer {
     pub(crate) fn start(versions: &[&'static SupportedProtocolVersion]) -> Self {
+        Self::start_for(versions, None)
+    }
+
+    /// Answers only the client with this certificate, if there is one.
+    pub(crate) fn start_for(
+        versions: &[&'static SupportedProtocolVersion],
+        client: Option<&CertificateDer<'static>>,
+    ) -> Self {
         let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]);
         let made = made.expect("a certificate");
         let key = rustls::pki_types::PrivateKeyDer::try_from(made.signing_key.serialize_der());
         let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let config = ServerConfig::builder_with_provider(provider)
+        let config = ServerConfig::builder_with_provider(Arc::clone(&provider))
             .with_protocol_versions(versions)
-            .expect("versions")
-            .with_no_client_auth()
+            .expect("versions");
+        let config = match client {
+            None => config.with_no_client_auth(),
+            Some(client) => {
+                let mut known = RootCertStore::empty();
+                known.add(client.clone()).expect("a certificate");
+                let verifier =
+                    WebPkiClientVerifier::builder_with_provider(Arc::new(known), provider);
+                config.with_client_cert_verifier(verifier.build().expect("a verifier"))
+            }
+        };
+        let config = config
             .with_single_cert(vec![made.cert.der().clone()], key.expect("a key"))
             .expect("a server");
         let config = Arc::new(config);

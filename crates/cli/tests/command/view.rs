@@ -253,6 +253,20 @@ fn moments_requests_and_places_of_a_session_are_found() {
     assert_eq!(difference["first"], "messages[1]", "{difference}");
     let context = of("/context");
     assert_eq!(context["by_turn"].as_array().unwrap().len(), 3, "{context}");
+    let points = context["points"].as_array().unwrap();
+    assert!(points[0]["change"].is_null() && points.len() > 3, "{context}");
+    let mut recounted = 0;
+    for pair in points.windows(2) {
+        let number = |name: &str| pair[1]["change"][name].as_i64().unwrap();
+        let explained =
+            number("entered_tokens") + number("recounted_tokens") - number("left_tokens");
+        let grown = pair[1]["total"].as_i64().unwrap() - pair[0]["total"].as_i64().unwrap();
+        assert_eq!(explained, grown, "{pair:?}");
+        // Nothing was taken back, so nothing is said to have been.
+        assert!(number("entered_tokens") >= 0, "{pair:?}");
+        recounted += number("recounted_tokens").abs();
+    }
+    assert!(recounted > 0, "{points:?}");
     let timeline = of("/timeline");
     let lanes = timeline["lanes"].to_string();
     assert!(lanes.contains("Bash") && lanes.contains(r#""kind":"model""#), "{lanes}");

@@ -199,7 +199,8 @@ impl EventLoop {
             agent: self.args.headless.agent.clone(),
             mirrors_transcript: self.args.headless.stream.session_mirror,
             includes_partial_messages: self.args.headless.stream.include_partial_messages,
-            includes_subagent_text: self.initialize_options.wants_subagent_text,
+            includes_subagent_text: self.args.headless.stream.forward_subagent_text
+                || self.initialize_options.wants_subagent_text,
             hides_thinking: self.args.headless.stream.thinking_display
                 == Some(ThinkingDisplay::Omitted),
             betas: self.args.headless.betas.clone(),

@@ -11,6 +11,7 @@ use windlass_vocabulary::{Json, ToolCall};
 
 use super::items::{media_to_json, merge, text_to_json};
 use super::ruling_source::RuleSources;
+use super::shown_paths::ShownPaths;
 use crate::viewer::{FoundSession, Viewer};
 
 /// Session data needed to describe its calls.
@@ -20,15 +21,18 @@ pub(crate) struct CallContext<'a> {
     /// Calls whose snapshots before and after differ.
     changing: BTreeSet<String>,
     sources: RuleSources<'a>,
+    paths: ShownPaths,
 }
 
 impl<'a> CallContext<'a> {
     pub(crate) fn new(viewer: &'a Viewer, session: &'a FoundSession) -> Self {
+        let project = session.row.summary.project.as_deref();
         Self {
             session: &session.id,
             is_running: matches!(session.row.state, "running" | "waiting"),
             changing: find_changing_calls(&session.journal),
-            sources: RuleSources::new(viewer, session.row.summary.project.as_deref()),
+            sources: RuleSources::new(viewer, project),
+            paths: ShownPaths::new(project),
         }
     }
 }
@@ -82,7 +86,7 @@ pub(crate) fn call_to_json(
     json!({
         "call": call.id.as_str(),
         "tool": call.tool.as_str(),
-        "title": summarize_call(call),
+        "title": context.paths.shorten(&summarize_call(call)),
         "status": call_status(call, item, context.is_running),
         "ms": ms,
         "started": call.started_at,

@@ -11,6 +11,7 @@ use windlass_vocabulary::Usage;
 use windlass_vocabulary::context_usage::{ContextComponent, ContextUsage};
 
 use super::items::merge;
+use super::window_changes::explain_window_changes;
 use crate::viewer::{FoundSession, ViewFailure, Viewer, list_agent_journals};
 
 pub(super) fn answer_context(
@@ -28,10 +29,16 @@ pub(super) fn answer_context(
         agents.push(merge(json!({"agent": name, "session": id}), sums));
     }
     Ok(trace.read(|trace| {
-        let points = trace.contexts.iter().map(|context| {
+        let changes = explain_window_changes(trace);
+        let points = trace.contexts.iter().zip(changes).map(|(context, change)| {
             let place = context.place;
-            let own =
-                json!({"seq": place.seq, "at": place.at, "run": place.run, "turn": place.turn});
+            let own = json!({
+                "seq": place.seq,
+                "at": place.at,
+                "run": place.run,
+                "turn": place.turn,
+                "change": change,
+            });
             merge(own, context_usage_to_json(&context.usage))
         });
         let parts = ViewedSessionMoney::sum(trace);

@@ -17,8 +17,10 @@ mod requests;
 mod ruling_source;
 mod search;
 mod session_rows;
+mod shown_paths;
 mod timed_spans;
 mod timeline;
+mod window_changes;
 
 use serde_json::{Value, json};
 

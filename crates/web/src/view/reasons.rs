@@ -10,6 +10,7 @@ use windlass_journal::session_trace::{TraceDetail, TraceItem};
 use super::call_json::summarize_call;
 use super::read_window;
 use super::ruling_source::RuleSources;
+use super::shown_paths::ShownPaths;
 use crate::server::query::QueryParameters;
 use crate::viewer::{FoundSession, ViewFailure, Viewer};
 
@@ -23,7 +24,9 @@ pub(super) fn answer_reasons(
 ) -> Result<Value, ViewFailure> {
     let trace = viewer.traces.open(&session.journal)?;
     trace.wait_for_end()?;
-    let sources = RuleSources::new(viewer, session.row.summary.project.as_deref());
+    let project = session.row.summary.project.as_deref();
+    let sources = RuleSources::new(viewer, project);
+    let paths = ShownPaths::new(project);
     trace.read(|trace| {
         let all = trace.items.iter().enumerate();
         let reasons: Vec<(usize, &TraceItem, ReasonText)> = all
@@ -33,8 +36,11 @@ pub(super) fn answer_reasons(
         let window = reasons.get(from..to).unwrap_or_default().iter().enumerate();
         let shown: Vec<Value> = window
             .map(|(place, (item, traced, reason))| {
-                let facts: Vec<Value> =
-                    reason.facts.iter().map(|(name, value)| json!([name, value])).collect();
+                let facts: Vec<Value> = reason
+                    .facts
+                    .iter()
+                    .map(|(name, value)| json!([name, paths.shorten(value)]))
+                    .collect();
                 json!({
                     "n": from + place,
                     "seq": traced.place.seq,
@@ -44,7 +50,7 @@ pub(super) fn answer_reasons(
                     "turn": traced.place.turn,
                     "kind": reason.kind,
                     "name": reason.name,
-                    "words": reason.words,
+                    "words": paths.shorten(&reason.words),
                     "facts": facts,
                 })
             })

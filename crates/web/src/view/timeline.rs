@@ -5,6 +5,7 @@ use windlass_journal::session_trace::{SessionTrace, TraceDetail};
 
 use super::call_json::{call_status, summarize_call};
 use super::items::{merge, request_status};
+use super::shown_paths::ShownPaths;
 use super::timed_spans::{SpentTime, TimedSpan, TimedSubject, list_timed_spans};
 use crate::viewer::{FoundSession, ViewFailure, Viewer, list_agent_journals};
 
@@ -14,8 +15,11 @@ pub(super) fn answer_timeline(
 ) -> Result<Value, ViewFailure> {
     let trace = viewer.traces.open(&session.journal)?;
     trace.wait_for_end()?;
-    let mut builder =
-        TimelineBuilder { is_running: session.row.state == "running", ..Default::default() };
+    let mut builder = TimelineBuilder {
+        is_running: session.row.state == "running",
+        paths: ShownPaths::new(session.row.summary.project.as_deref()),
+        ..Default::default()
+    };
     let (totals, start, end) = trace.read(|trace| {
         builder.add_trace(trace, None);
         builder.add_marks(trace);
@@ -48,6 +52,7 @@ struct TimelineBuilder {
     marks: Vec<Value>,
     is_cut: bool,
     is_running: bool,
+    paths: ShownPaths,
 }
 
 #[derive(PartialEq, Eq)]
@@ -73,7 +78,8 @@ impl TimelineBuilder {
                 }
                 TimedSubject::Call(call, item) => {
                     let status = call_status(call, item, self.is_running);
-                    ("tool", call.tool.as_str(), summarize_call(call), status)
+                    let title = self.paths.shorten(&summarize_call(call));
+                    ("tool", call.tool.as_str(), title, status)
                 }
                 TimedSubject::Question(call) => {
                     ("person", "waiting for you", format!("asked about {}", call.tool), "ok")
