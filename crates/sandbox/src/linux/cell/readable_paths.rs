@@ -172,7 +172,7 @@ mod tests {
     fn of_a_hidden_home_only_what_is_shown_is_granted() {
         let root = tempfile::tempdir().unwrap();
         let root = root.path().canonicalize().unwrap();
-        for directory in ["me/.cargo/bin", "me/.config/git", "me/notes", "me/code/repo"] {
+        for directory in ["me/.cargo/bin", "me/.config/git", "me/notes", "me/w/repo"] {
             std::fs::create_dir_all(root.join(directory)).unwrap();
         }
         for file in ["me/.cargo/credentials.toml", "me/.cargo/config.toml", "me/.gitconfig"] {
@@ -183,16 +183,16 @@ mod tests {
             temporary_directory: PathBuf::new(),
             home: Some(at("me")),
             hidden: vec![at("me/.cargo/credentials.toml")],
-            shown: ["me/.cargo", "me/.config/git", "me/.gitconfig", "me/.rustup", "me/code/repo"]
+            shown: ["me/.cargo", "me/.config/git", "me/.gitconfig", "me/.rustup", "me/w/repo"]
                 .map(at)
                 .into(),
         };
         let list = ReadablePaths::list(&plan).unwrap();
         let is_granted = |path: &str| list.granted.iter().any(|one| at(path).starts_with(one));
-        for shown in ["me/.cargo/bin/x", "me/.cargo/config.toml", "me/.gitconfig", "me/code/repo"] {
+        for shown in ["me/.cargo/bin/x", "me/.cargo/config.toml", "me/.gitconfig", "me/w/repo"] {
             assert!(is_granted(shown), "{shown}");
         }
-        for hidden in ["me", "me/notes", "me/code", "me/.config", "me/.cargo/credentials.toml"] {
+        for hidden in ["me", "me/notes", "me/w", "me/.config", "me/.cargo/credentials.toml"] {
             assert!(!is_granted(hidden), "{hidden}");
         }
         assert!(list.is_current());
