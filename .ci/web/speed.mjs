@@ -12,7 +12,9 @@ import {
   work,
 } from "./harness.mjs";
 
-const LIMITS = { firstMs: 2000, endMs: 6000, taskMs: 50, megabytes: 150 };
+// `firstMs` is the aim, and holds for the quickest of five: what else the machine does makes a page slower,
+// never quicker. The median may be twice that.
+const LIMITS = { firstMs: 500, medianMs: 1000, coldMs: 2000, endMs: 3000, taskMs: 50, megabytes: 150 };
 
 export async function checkSpeed(viewer, id) {
   await check("the end of a session of 10,000 messages, by a viewer that has just started", async () => {
@@ -36,7 +38,7 @@ export async function checkSpeed(viewer, id) {
       await page.waitForSelector(`.item[data-n="${items - 1}"]`);
       const end = Math.round(performance.now() - began);
       const numbers = `the beginning after ${first} ms, the end, item ${items - 1}, after ${end} ms`;
-      assert(end <= LIMITS.endMs, numbers);
+      assert(first <= LIMITS.coldMs && end <= LIMITS.endMs, numbers);
       return numbers;
     } finally {
       await browser.close();
@@ -104,10 +106,15 @@ export async function checkSpeed(viewer, id) {
       } = await client.send("Runtime.getHeapUsage");
       const megabytes = (usedSize + embedderHeapUsedSize + backingStorageSize) / 1e6;
       const cold = Math.round(first[0]);
-      const soon = first.sort((a, b) => a - b)[2];
-      const numbers = `first content ${Math.round(soon)} ms (median of 5; ${cold} ms the first time), longest task ${busy.toFixed(1)} ms of processor time (${wall} of ${tasks.length} over 50 ms by the clock), ${megabytes.toFixed(1)} MB, ${shown} items in the page`;
+      const sorted = first.sort((a, b) => a - b);
+      const [quickest, , soon] = sorted;
+      const numbers = `first content ${Math.round(soon)} ms (median of 5; ${Math.round(quickest)} ms at best, ${cold} ms the first time), longest task ${busy.toFixed(1)} ms of processor time (${wall} of ${tasks.length} over 50 ms by the clock), ${megabytes.toFixed(1)} MB, ${shown} items in the page`;
       assert(
-        soon <= LIMITS.firstMs && busy <= LIMITS.taskMs && megabytes <= LIMITS.megabytes && shown < 300,
+        quickest <= LIMITS.firstMs &&
+          soon <= LIMITS.medianMs &&
+          busy <= LIMITS.taskMs &&
+          megabytes <= LIMITS.megabytes &&
+          shown < 300,
         numbers,
       );
       return numbers;
