@@ -252,15 +252,16 @@ fn records_that_no_longer_count_are_not_taken_for_those_that_do() {
 fn spans_are_found_again_and_those_of_forgotten_records_are_not() {
     let place = Place::new(SnapshotLimits::default());
     let root = PathBuf::from("/somewhere");
-    let first = place.kept.begin_span(3, root.clone(), "aa".to_owned(), false, 10).unwrap();
+    let first = place.kept.begin_span(3, root.clone(), "aa".to_owned(), None, 10).unwrap();
     place.kept.end_span(first, vec!["one".to_owned()], "bb".to_owned(), 50).unwrap();
-    let second = place.kept.begin_span(7, root.clone(), "bb".to_owned(), false, 20).unwrap();
+    let second = place.kept.begin_span(7, root.clone(), "bb".to_owned(), None, 20).unwrap();
     place.kept.end_span(second, vec!["two".to_owned()], "cc".to_owned(), 60).unwrap();
     // The conversation goes back to before both, and the same numbers are given again.
-    let back = place.kept.begin_span(9, root.clone(), "cc".to_owned(), true, 30).unwrap();
+    let target = Some("aa".to_owned());
+    let back = place.kept.begin_span(9, root.clone(), "cc".to_owned(), target, 30).unwrap();
     place.kept.end_span(back, Vec::new(), "aa".to_owned(), 70).unwrap();
     place.kept.record_rewind(2).unwrap();
-    place.kept.begin_span(4, root, "aa".to_owned(), false, 40).unwrap();
+    place.kept.begin_span(4, root, "aa".to_owned(), None, 40).unwrap();
 
     let folder = SnapshotStore::folder_for(&place.directory.path().join("session.jsonl"));
     let again =
@@ -272,6 +273,25 @@ fn spans_are_found_again_and_those_of_forgotten_records_are_not() {
     assert_eq!(counted.len(), 1, "the first three belong to records that no longer count");
     assert_eq!((counted[0].record, counted[0].to.as_deref()), (4, None));
     assert!(again.spans()[2].is_rewind);
+    assert_eq!(again.spans()[2].rewind_to.as_deref(), Some("aa"));
+}
+
+#[test]
+fn a_span_that_lost_its_end_lasts_until_the_next_of_its_directory_and_says_so() {
+    let place = Place::new(SnapshotLimits::default());
+    let (root, other) = (PathBuf::from("/somewhere"), PathBuf::from("/elsewhere"));
+    place.kept.begin_span(3, root.clone(), "aa".to_owned(), None, 10).unwrap();
+    place.kept.begin_span(4, other, "xx".to_owned(), None, 20).unwrap();
+    assert_eq!(place.kept.spans()[0].to, None, "it may still run");
+    let next = place.kept.begin_span(5, root, "bb".to_owned(), None, 30).unwrap();
+    place.kept.end_span(next, Vec::new(), "cc".to_owned(), 40).unwrap();
+    let folder = SnapshotStore::folder_for(&place.directory.path().join("session.jsonl"));
+    let again =
+        SnapshotStore::open(&folder, Durability::Synced, SnapshotLimits::default()).unwrap();
+    assert_eq!(again.spans(), place.kept.spans());
+    let ends: Vec<_> =
+        again.spans().into_iter().map(|span| (span.to.unwrap_or_default(), span.has_end)).collect();
+    assert_eq!(ends, [("bb".to_owned(), false), (String::new(), false), ("cc".to_owned(), true)]);
 }
 
 #[test]
@@ -289,4 +309,112 @@ fn spans_of_an_older_version_are_read_without_times() {
     let spans = store.spans();
     assert_eq!((spans.len(), spans[0].record, spans[0].to.as_deref()), (1, 3, Some("bb")));
     assert_eq!((spans[0].begun, spans[0].ended), (None, None));
+}
+
+#[test]
+fn what_a_person_saves_during_a_restore_is_there_afterwards() {
+    let place = Place::new(SnapshotLimits::default());
+    fs::create_dir_all(place.path("")).unwrap();
+    for round in 0..60_u32 {
+        let removes = round % 2 == 1;
+        let before = (!removes).then_some("old");
+        let _ = fs::remove_file(place.path("raced"));
+        if let Some(text) = before {
+            fs::write(place.path("raced"), text).unwrap();
+        }
+        let record = u64::from(round) * 2;
+        place.edit(record + 1, "raced", Some("ours"));
+        let plan = place.kept.plan_restore(record);
+        let barrier = std::sync::Barrier::new(2);
+        let saved = format!("by hand {round}");
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                // As editors do: beside it, then renamed.
+                fs::write(place.path("beside"), &saved).unwrap();
+                barrier.wait();
+                for spin in 0..round * 2_000 {
+                    std::hint::black_box(spin);
+                }
+                fs::rename(place.path("beside"), place.path("raced")).unwrap();
+            });
+            barrier.wait();
+            place.kept.restore(&plan, record + 2, |_| false).unwrap();
+        });
+        assert_eq!(place.text("raced"), Some(saved), "round {round}");
+    }
+    let names = fs::read_dir(place.path("")).unwrap().map(|entry| entry.unwrap().file_name());
+    assert_eq!(names.collect::<Vec<_>>(), ["raced"], "no temporary file stays");
+}
+
+#[test]
+fn a_persons_change_between_two_of_ours_is_not_overwritten_unasked() {
+    let place = Place::new(SnapshotLimits::default());
+    fs::create_dir_all(place.path("")).unwrap();
+    fs::write(place.path("file"), "old").unwrap();
+    place.edit(1, "file", Some("ours"));
+    fs::write(place.path("file"), "ours, and by hand").unwrap();
+    place.edit(2, "file", Some("ours, and by hand, and ours"));
+    assert_eq!(place.standings(1)[0].1, RestoreStatus::Restorable, "back to what a person left");
+    assert_eq!(place.standings(0)[0].1, RestoreStatus::ChangedByOthers);
+}
+
+#[test]
+fn setuid_never_comes_back_and_a_damaged_content_is_not_restored() {
+    let place = Place::new(SnapshotLimits::default());
+    fs::create_dir_all(place.path("")).unwrap();
+    fs::write(place.path("tool"), "one").unwrap();
+    fs::set_permissions(place.path("tool"), fs::Permissions::from_mode(0o6755)).unwrap();
+    place.edit(1, "tool", Some("two"));
+    place.kept.restore(&place.kept.plan_restore(0), 2, |_| false).unwrap();
+    assert_eq!(place.text("tool").as_deref(), Some("one"));
+    let mode = place.path("tool").metadata().unwrap().permissions().mode();
+    assert_eq!(mode & 0o7777, 0o755);
+
+    place.edit(3, "tool", Some("three"));
+    let blobs =
+        SnapshotStore::folder_for(&place.directory.path().join("session.jsonl")).join("blobs");
+    for blob in fs::read_dir(blobs).unwrap() {
+        fs::write(blob.unwrap().path(), "damaged").unwrap();
+    }
+    let done = place.kept.restore(&place.kept.plan_restore(2), 4, |_| false).unwrap();
+    assert_eq!(done, [RestoredFile::Skipped(place.path("tool"), RestoreStatus::NotStored)]);
+    assert_eq!(place.text("tool").as_deref(), Some("three"));
+}
+
+#[test]
+fn a_log_from_elsewhere_names_no_file_and_no_content_that_ours_could_not() {
+    use windlass_journal::snapshot_store::{FileImage, LoggedFileChange};
+
+    let place = Place::new(SnapshotLimits::default());
+    place.edit(1, "file", Some("ours"));
+    let folder = SnapshotStore::folder_for(&place.directory.path().join("session.jsonl"));
+    let log = fs::read(folder.join("log")).unwrap();
+    let secret = FileImage::Content("../../secret".to_owned());
+    let plain = |path: &str| LoggedFileChange {
+        record: 2,
+        path: path.into(),
+        before: FileImage::Absent,
+        after: FileImage::Absent,
+        mode: None,
+    };
+    let hostile = [
+        plain("relative/file"),
+        plain("/somewhere/../etc/passwd"),
+        plain("/"),
+        LoggedFileChange { before: secret.clone(), ..plain("/somewhere/file") },
+        LoggedFileChange { after: secret, ..plain("/somewhere/file") },
+    ];
+    let possible = (plain("/somewhere/file"), 2);
+    for (line, count) in hostile.map(|line| (line, 1)).into_iter().chain([possible]) {
+        let text = serde_json::to_string(&line).unwrap();
+        let framed = format!(
+            "{{\"v\":2,\"len\":{},\"crc\":\"{:08x}\",\"rec\":{text}}}\n",
+            text.len(),
+            crc32fast::hash(format!("2,{},{text}", text.len()).as_bytes())
+        );
+        fs::write(folder.join("log"), [log.as_slice(), framed.as_bytes()].concat()).unwrap();
+        let opened =
+            SnapshotStore::open(&folder, Durability::Synced, SnapshotLimits::default()).unwrap();
+        assert_eq!(opened.changes().len(), count, "{text}");
+    }
 }

@@ -165,7 +165,7 @@ pub(super) fn resolve_key_file(file: &str, config: &Config, lookup: &impl EnvLoo
     }
 }
 
-fn read_key_file(path: &Path) -> Result<String, CommandError> {
+pub(super) fn read_key_file(path: &Path) -> Result<String, CommandError> {
     let refuse = |problem: &str, remedy: &str| {
         CommandError::failure(format!(
             "the key file {} cannot be used: {problem}; {remedy}",

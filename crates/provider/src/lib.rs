@@ -13,6 +13,7 @@ mod key_command;
 pub mod key_source;
 pub mod keyring;
 pub mod keyring_key;
+pub mod known_keys;
 pub mod local_server;
 mod missing_key;
 pub mod model_choice;

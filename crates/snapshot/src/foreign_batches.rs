@@ -10,7 +10,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use windlass_journal::snapshot_store::SnapshotSpan;
 use windlass_journal::{Durability, SnapshotLimits, SnapshotStore};
-use windlass_workspace::{SnapshotBatch, SnapshotId};
+use windlass_workspace::{BatchProof, SnapshotBatch, SnapshotId};
 
 use crate::garbage::list_change_logs;
 
@@ -40,6 +40,8 @@ impl ForeignBatches {
         // The session's own log is among them, and a fork's log begins with the same spans.
         foreign.retain(|span| own.iter().all(|known| *known != span));
         foreign.retain(|span| own.iter().any(|known| is_same_root(&known.root, &span.root)));
+        // What happened until the end of one that nobody saw cannot be told apart.
+        foreign.retain(|span| span.has_end);
         Self(foreign)
     }
 
@@ -53,7 +55,11 @@ impl ForeignBatches {
         let beside = self.0.iter().filter(|other| takes_from(other, span));
         let beside = beside
             .filter_map(|other| Some((other.from.parse().ok()?, other.to.as_ref()?.parse().ok()?)));
-        SnapshotBatch { before, after, beside: beside.collect() }
+        let proof = (!span.has_end).then(|| BatchProof {
+            restored: span.rewind_to.as_ref().and_then(|to| to.parse().ok()),
+            written: Vec::new(),
+        });
+        SnapshotBatch { before, after, beside: beside.collect(), proof }
     }
 }
 
@@ -84,7 +90,9 @@ mod tests {
             calls: Vec::new(),
             from: String::new(),
             to: None,
+            has_end: ended > 0,
             is_rewind: false,
+            rewind_to: None,
             begun: Some(begun),
             ended: (ended > 0).then_some(ended),
         }

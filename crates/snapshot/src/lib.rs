@@ -1,11 +1,12 @@
 //! The snapshots of a working directory that its sessions share: opened on first use, compared,
-//! rendered as diffs, copied, packed, and removed when no session needs them. The driver decides
-//! when to take one.
+//! rendered as diffs, restored, copied, packed, and removed when no session needs them. The driver
+//! decides when to take one.
 
 pub mod change_summary;
 mod foreign_batches;
 mod garbage;
 mod render_diff;
+pub mod rewind;
 mod shared_workspace;
 mod snapshot_copy;
 mod snapshot_pack;
@@ -18,7 +19,7 @@ pub use render_diff::{
 };
 pub use shared_workspace::SharedWorkspace;
 pub use snapshot_copy::{SnapshotCopy, copy_snapshot};
-pub use snapshot_pack::{pack_workspace, unpack_workspace};
+pub use snapshot_pack::{PackedWorkspace, pack_workspace, unpack_workspace};
 pub use span_changes::{FileDifference, HeldContent, visit_span_changes};
 
 use std::path::PathBuf;

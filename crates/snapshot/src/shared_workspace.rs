@@ -14,7 +14,7 @@ use windlass_workspace::{
 
 use crate::SnapshotConfig;
 use crate::garbage::{GarbageBounds, collect_garbage, has_other_writer, register_session};
-use crate::uncovered_report::{describe_uncovered, list_untold};
+use crate::uncovered_report::{NamedPath, describe_uncovered, list_untold};
 
 /// Shared by the thread that takes snapshots and by a rewind.
 #[derive(Debug)]
@@ -23,6 +23,8 @@ pub struct SharedWorkspace {
     config: SnapshotConfig,
     /// Files that contain one of these secrets are not stored.
     secrets: Secrets,
+    /// There may be more of them, which a session knew.
+    has_other_secrets: bool,
     slot: Mutex<WorkspaceSlot>,
     /// What the last look did not cover.
     uncovered: Mutex<Vec<UncoveredPath>>,
@@ -46,6 +48,7 @@ impl SharedWorkspace {
             root: root.to_owned(),
             config,
             secrets: Secrets::default(),
+            has_other_secrets: false,
             slot: Mutex::new(WorkspaceSlot::Unopened),
             uncovered: Mutex::default(),
             added: Vec::new(),
@@ -55,7 +58,10 @@ impl SharedWorkspace {
     /// Adds a further directory, whose files are named by absolute paths.
     #[must_use]
     pub fn with_added(mut self, root: &Path, config: SnapshotConfig) -> Self {
-        let added = Self::new(root, config).with_secrets(self.secrets.clone());
+        let added = Self {
+            has_other_secrets: self.has_other_secrets,
+            ..Self::new(root, config).with_secrets(self.secrets.clone())
+        };
         self.added.push(added);
         self
     }
@@ -63,6 +69,13 @@ impl SharedWorkspace {
     #[doc(hidden)]
     pub fn with_secrets(self, secrets: Secrets) -> Self {
         Self { secrets, ..self }
+    }
+
+    /// For use without a session, which may have known more secrets: what it refused to store for
+    /// them stays refused until it changes.
+    #[must_use]
+    pub fn with_known_secrets(self, secrets: Secrets) -> Self {
+        Self { secrets, has_other_secrets: true, ..self }
     }
 
     /// This directory, then the added ones.
@@ -160,7 +173,11 @@ impl SharedWorkspace {
         for member in self.members() {
             let mut uncovered = member.uncovered.lock().unwrap_or_else(PoisonError::into_inner);
             let paths = list_untold(&member.config.store, std::mem::take(&mut *uncovered));
-            untold.extend(paths.into_iter().map(|path| (self.name_file(member, &path.path), path)));
+            untold.extend(paths.into_iter().map(|uncovered| NamedPath {
+                name: self.name_file(member, &uncovered.path),
+                location: member.root.join(uncovered.path.as_path()),
+                uncovered,
+            }));
         }
         describe_uncovered(&untold)
     }
@@ -173,6 +190,7 @@ impl SharedWorkspace {
         options.excluded_folders = self.config.excluded_folders.clone();
         options.refers_to_packs = windlass_workspace::do_file_modes_apply();
         let secrets = self.secrets.clone();
+        options.keeps_refused = self.has_other_secrets;
         options.content_filter = ContentFilter::new(move |bytes| secrets.are_in(bytes));
         Workspace::open(&self.root, &self.config.store, options)
     }

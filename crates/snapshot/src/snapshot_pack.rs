@@ -3,23 +3,40 @@
 use std::io::{Read, Write};
 use std::path::Path;
 
-use windlass_workspace::{CancelFlag, LookDepth, PackOptions};
+use windlass_workspace::{CancelFlag, LookDepth, PackOptions, UncoveredPath, UncoveredReason};
 
 use crate::{SharedWorkspace, SnapshotCopy};
 
-/// Packs the current files, without ignored files and git's own state. Returns the number of
-/// contents. Blocks.
+/// What a packed stream holds, and what it lacks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PackedWorkspace {
+    /// Number of contents.
+    pub contents: u64,
+    /// Paths of files that hold a key, which were left out.
+    pub refused: Vec<String>,
+}
+
+/// Packs the current files, without ignored files, files with one of the known secrets, and git's
+/// own state. Blocks.
 ///
 /// # Errors
 ///
 /// When no snapshot of the directory can be taken or writing fails, as a message for the user.
-pub fn pack_workspace(shared: &SharedWorkspace, out: &mut dyn Write) -> Result<u64, String> {
+pub fn pack_workspace(
+    shared: &SharedWorkspace,
+    out: &mut dyn Write,
+) -> Result<PackedWorkspace, String> {
     let packed = shared.run(|workspace| {
-        let now = workspace.look(LookDepth::Quick, &CancelFlag::new())?.id;
-        workspace.pack(now, &PackOptions::default(), out)
+        // Thorough, because an earlier look may have known fewer secrets.
+        let now = workspace.look(LookDepth::Thorough, &CancelFlag::new())?;
+        let is_refused = |path: &&UncoveredPath| path.reason == UncoveredReason::Refused;
+        let refused = now.uncovered.iter().filter(is_refused);
+        let refused = refused.map(|path| path.path.to_string()).collect();
+        let contents = workspace.pack(now.id, &PackOptions::default(), out)?.contents;
+        Ok(PackedWorkspace { contents, refused })
     });
-    let report = packed.map_err(|error| error.to_string())?;
-    Ok(report.ok_or("no snapshots are kept of this directory")?.contents)
+    let packed = packed.map_err(|error| error.to_string())?;
+    packed.ok_or_else(|| "no snapshots are kept of this directory".to_owned())
 }
 
 /// Unpacks a stream of [`pack_workspace`] into a new or empty folder outside the directory of this

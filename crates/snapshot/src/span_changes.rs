@@ -2,12 +2,13 @@
 //! made between spans.
 
 use std::collections::BTreeMap;
+use std::os::unix::ffi::OsStrExt;
 
-use windlass_journal::snapshot_store::SnapshotSpan;
+use windlass_journal::snapshot_store::{FileImage, LoggedFileChange, SnapshotSpan};
 use windlass_vocabulary::notice::ChangeKind;
 use windlass_workspace::{
-    CancelFlag, LookDepth, PathChange, PathImage, RelativePath, SnapshotBatch, Workspace,
-    WorkspaceError,
+    CancelFlag, ContentDigest, LookDepth, PathChange, PathImage, RelativePath, SnapshotBatch,
+    SnapshotId, Workspace, WorkspaceError,
 };
 
 use crate::SharedWorkspace;
@@ -92,6 +93,33 @@ fn combine_changes(
     Ok(combined)
 }
 
+/// Adds what edits announced before they were made to the proofs of batches that have one.
+pub fn prove_by_edits(
+    batches: &mut [SnapshotBatch],
+    shared: &SharedWorkspace,
+    edits: &[LoggedFileChange],
+) {
+    let root = shared.resolved_root();
+    let written: Vec<(RelativePath, Option<ContentDigest>)> = edits
+        .iter()
+        .filter_map(|edit| {
+            let below = [root.as_path(), shared.root()];
+            let below = below.into_iter().find_map(|root| edit.path.strip_prefix(root).ok())?;
+            let path = RelativePath::new(below.as_os_str().as_bytes()).ok()?;
+            match &edit.after {
+                FileImage::Absent => Some((path, None)),
+                FileImage::Content(name) => {
+                    Some((path, Some(name.parse::<SnapshotId>().ok()?.digest())))
+                }
+                FileImage::NotKept => None,
+            }
+        })
+        .collect();
+    for proof in batches.iter_mut().filter_map(|batch| batch.proof.as_mut()) {
+        proof.written.clone_from(&written);
+    }
+}
+
 /// The changes of one span, without those of other sessions meanwhile. Blocks.
 pub fn list_span_changes(
     shared: &SharedWorkspace,
@@ -107,8 +135,8 @@ pub fn list_span_changes(
     Ok(changes.unwrap_or_default())
 }
 
-/// The batch of each span, with overlapping ones of other sessions. A span whose process died has
-/// no end: the next snapshot is used as its end.
+/// The batch of each span, with overlapping ones of other sessions. One whose end nobody saw lasts
+/// until the next look, and has a proof of what is known to be its work.
 pub fn list_batches(
     workspace: &mut Workspace,
     shared: &SharedWorkspace,
@@ -116,10 +144,9 @@ pub fn list_batches(
 ) -> Result<Vec<SnapshotBatch>, WorkspaceError> {
     let foreign = ForeignBatches::read(&shared.config().store, spans);
     let mut batches = Vec::new();
-    for (place, span) in spans.iter().enumerate() {
+    for span in spans {
         let Ok(from) = span.from.parse() else { continue };
-        let next = spans.get(place + 1).and_then(|next| next.from.parse().ok());
-        let to = match span.to.as_ref().and_then(|to| to.parse().ok()).or(next) {
+        let to = match span.to.as_ref().and_then(|to| to.parse().ok()) {
             Some(to) => to,
             None => workspace.look(LookDepth::Quick, &CancelFlag::new())?.id,
         };

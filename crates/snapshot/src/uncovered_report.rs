@@ -2,6 +2,7 @@
 //! that it is said once.
 
 use std::collections::BTreeSet;
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use windlass_workspace::{UncoveredPath, UncoveredReason};
@@ -30,10 +31,17 @@ pub(crate) fn list_untold(store: &Path, uncovered: Vec<UncoveredPath>) -> Vec<Un
     untold
 }
 
-/// One sentence about paths with their names; `None` if there are none.
-pub(crate) fn describe_uncovered(paths: &[(String, UncoveredPath)]) -> Option<String> {
-    let named: Vec<String> =
-        paths.iter().take(NAMED_MAX).map(|(name, path)| describe_path(name, path)).collect();
+/// A path that a look did not cover.
+pub(crate) struct NamedPath {
+    /// For display.
+    pub(crate) name: String,
+    pub(crate) location: PathBuf,
+    pub(crate) uncovered: UncoveredPath,
+}
+
+/// One sentence about these paths; `None` if there are none.
+pub(crate) fn describe_uncovered(paths: &[NamedPath]) -> Option<String> {
+    let named: Vec<String> = paths.iter().take(NAMED_MAX).map(describe_path).collect();
     let more = match paths.len().saturating_sub(NAMED_MAX) {
         0 => String::new(),
         count => format!(" and {count} more"),
@@ -41,19 +49,30 @@ pub(crate) fn describe_uncovered(paths: &[(String, UncoveredPath)]) -> Option<St
     (!named.is_empty()).then(|| format!("not covered by rewind: {}{more}", named.join(", ")))
 }
 
-fn describe_path(name: &str, path: &UncoveredPath) -> String {
-    let size = format!("{:.1} MB", path.bytes as f64 / 1e6);
-    match path.reason {
-        UncoveredReason::Ignored if path.bytes == 0 => format!("{name}/ (ignored)"),
+fn describe_path(path: &NamedPath) -> String {
+    let NamedPath { name, location, uncovered } = path;
+    let size = format!("{:.1} MB", uncovered.bytes as f64 / 1e6);
+    match uncovered.reason {
+        UncoveredReason::Ignored if uncovered.bytes == 0 => format!("{name}/ (ignored)"),
         UncoveredReason::Ignored => format!("{name} ({size}, ignored)"),
         UncoveredReason::TooLarge => format!("{name} ({size})"),
         UncoveredReason::Unreadable => format!("{name} (cannot be read)"),
-        UncoveredReason::NotPlain => format!("{name} (not a regular file)"),
+        UncoveredReason::NotPlain => format!("{name} ({})", describe_kind(location)),
         UncoveredReason::OtherMount => format!("{name} (on another file system)"),
         UncoveredReason::Unstable => format!("{name} (changes all the time)"),
         UncoveredReason::NoRoom => format!("{name} ({size}, no room)"),
         UncoveredReason::Refused => format!("{name} (holds a key)"),
         UncoveredReason::GitObjects => name.to_owned(),
+    }
+}
+
+fn describe_kind(location: &Path) -> &'static str {
+    let kind = location.symlink_metadata().map(|found| found.file_type());
+    match kind {
+        Ok(kind) if kind.is_socket() => "a socket",
+        Ok(kind) if kind.is_fifo() => "a fifo",
+        Ok(kind) if kind.is_block_device() || kind.is_char_device() => "a device",
+        Ok(_) | Err(_) => "not a regular file",
     }
 }
 

@@ -42,8 +42,8 @@ pub use pack::{PackOptions, PackReport};
 pub use path_image::{PathChange, PathImage, UncoveredPath, UncoveredReason, UncoveredStamp};
 pub use relative_path::RelativePath;
 pub use restore::{
-    PathStanding, RestoreConsent, RestoreOutcome, RestorePlan, RestoreReport, RestoreResult,
-    RestoreStep, SnapshotBatch,
+    BatchProof, PathStanding, RestoreConsent, RestoreOutcome, RestorePlan, RestoreReport,
+    RestoreResult, RestoreStep, SnapshotBatch,
 };
 pub use store::{StoreUsage, remove_store};
 pub use workspace::Workspace;

@@ -19,6 +19,9 @@ pub struct WorkspaceOptions {
     pub is_overlay: bool,
     /// Contents that are never stored.
     pub content_filter: ContentFilter,
+    /// The filter may know less than that of an earlier process: what that one refused stays
+    /// refused until it changes.
+    pub keeps_refused: bool,
     /// Does not store contents that git's packs have. Only for users restricted by file modes: a
     /// program running as root could overwrite a pack together with the files in it.
     pub refers_to_packs: bool,

@@ -122,6 +122,7 @@ impl Workspace {
             ignore_patterns: &self.options.ignore_patterns,
             excluded_folders: &self.options.excluded_folders,
             content_filter: &self.options.content_filter,
+            keeps_refused: self.options.keeps_refused,
             refers_to_packs: self.options.refers_to_packs,
             may_trust_cache: depth == LookDepth::Quick && !self.has_poor_times,
             keeps_coverage: self.looked_at_losses.is_some(),
@@ -212,6 +213,7 @@ impl Workspace {
             before: *before,
             after: *after,
             beside: Vec::new(),
+            proof: None,
         };
         self.plan_batches(to, &ours.iter().map(alone).collect::<Vec<SnapshotBatch>>(), cancel)
     }
@@ -220,17 +222,13 @@ impl Workspace {
     /// the target, oldest first; every other difference is attributed to other programs.
     ///
     /// # Errors
-    /// Those of `look`; `NotKept` when a snapshot is not in the store; `UnfinishedRestore` until
-    /// `finish` was called.
+    /// Those of `look`; `NotKept` when a snapshot is not in the store.
     pub fn plan_batches(
         &mut self,
         to: SnapshotId,
         ours: &[SnapshotBatch],
         cancel: &CancelFlag,
     ) -> Result<RestorePlan, WorkspaceError> {
-        if self.has_unfinished_restore() {
-            return Err(WorkspaceError::UnfinishedRestore);
-        }
         let last = ours.last().map(|batch| batch.after);
         let covered_in: Vec<SnapshotId> = [to].into_iter().chain(last).collect();
         let current = self.look_covering(LookDepth::Quick, &covered_in, cancel)?.id;

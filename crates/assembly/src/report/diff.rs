@@ -83,6 +83,8 @@ fn select_spans(
     Ok(spans.filter(|span| span.record < end && !span.is_rewind).collect())
 }
 
+const DIFF_TEXT_BYTES_MAX: usize = 16 << 20;
+
 #[derive(Default)]
 pub(crate) struct DiffReport {
     text: String,
@@ -104,7 +106,8 @@ impl DiffReport {
         self.insertions += counts.map_or(0, |counts| counts.insertions);
         self.deletions += counts.map_or(0, |counts| counts.deletions);
         let mut shown = None;
-        if is_summary {
+        // Of very many changes the rest is only listed.
+        if is_summary || self.text.len() > DIFF_TEXT_BYTES_MAX {
             self.text.push_str(&format!("{:<9} {path}  {described}\n", kind.name()));
         } else {
             self.text.push_str(&render_differences(std::slice::from_ref(file)));
@@ -117,6 +120,22 @@ impl DiffReport {
             "deletions": counts.map(|counts| counts.deletions),
             "diff": shown,
         }));
+    }
+
+    /// The diff as text, with an empty line behind it if there is one.
+    pub(crate) fn take_text(&mut self) -> String {
+        let mut text = std::mem::take(&mut self.text);
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        text
+    }
+
+    /// Adds the diff of each file to an object, if there is one.
+    pub(crate) fn add_to(self, object: &mut Value) {
+        if let Some(fields) = object.as_object_mut().filter(|_| !self.objects.is_empty()) {
+            fields.insert("changes".to_owned(), Value::Array(self.objects));
+        }
     }
 
     pub(crate) fn finish(self, id: &str, is_summary: bool) -> (String, Value) {

@@ -12,6 +12,7 @@ use windlass_driver::snapshot::SharedWorkspace;
 use windlass_journal::transcript::TracedMessage;
 use windlass_journal::{SnapshotStore, lock_journal, rewind_locked};
 
+use super::diff::DiffReport;
 use crate::session::rewind_point::{RewindTarget, find_target};
 use crate::session::snapshots::{open_change_log, open_session_snapshots};
 use crate::session::{journal_error, rewind_point};
@@ -54,7 +55,30 @@ pub fn rewind_journal(
     let given_up = workspace.map_or_else(Vec::new, |workspace| {
         rewind::list_given_up_calls(&snapshots, workspace, target.point.files)
     });
-    Ok(render_rewind(wanted, &target, &files, &given_up))
+    let mut preview = DiffReport::default();
+    if wanted.options.dry_run && wanted.scope.files {
+        preview = preview_rewind(&snapshots, workspace, target.point.files)?;
+    }
+    Ok(render_rewind(wanted, &target, &files, RewindNotes { given_up, preview }))
+}
+
+/// Says besides which files a rewind restores.
+#[derive(Default)]
+struct RewindNotes {
+    given_up: Vec<String>,
+    /// What it would change.
+    preview: DiffReport,
+}
+
+fn preview_rewind(
+    snapshots: &SnapshotStore,
+    workspace: Option<&SharedWorkspace>,
+    to_record: u64,
+) -> Result<DiffReport, CommandError> {
+    let mut preview = DiffReport::default();
+    rewind::visit_rewind_changes(snapshots, workspace, to_record, |file| preview.add(&file, false))
+        .map_err(|error| rewind_error(&error))?;
+    Ok(preview)
 }
 
 /// Undoes the last rewind of files, or returns what that would change.
@@ -70,9 +94,19 @@ pub fn undo_rewind(
     let end = snapshots.spans().last().map_or(0, |span| span.record);
     let files = rewind::undo_rewind(&snapshots, workspace.as_ref(), end, &wanted.options)
         .map_err(|error| rewind_error(&error))?;
-    let text = render_files(&files, !wanted.options.dry_run);
+    let mut preview = DiffReport::default();
+    if wanted.options.dry_run {
+        let add = |file| preview.add(&file, false);
+        rewind::visit_undo_changes(&snapshots, workspace.as_ref(), add)
+            .map_err(|error| rewind_error(&error))?;
+    }
+    let text = preview.take_text() + &render_files(&files, !wanted.options.dry_run);
     let objects: Vec<Value> = files.iter().map(file_to_json).collect();
-    Ok((text, json!({ "undo": true, "dry_run": wanted.options.dry_run, "files": objects })))
+    let mut object = json!({
+        "undo": true, "dry_run": wanted.options.dry_run, "files": objects,
+    });
+    preview.add_to(&mut object);
+    Ok((text, object))
 }
 
 /// The same in an open session: ends the current run, and continues from before the prompt.
@@ -93,14 +127,18 @@ pub async fn rewind_open_session(
             let target = find_target(&messages, &kept, to)?;
             let workspace = open_session_snapshots(&kept, &process_environment);
             let workspace = workspace.filter(|_| arguments.scope.files);
-            let given_up = workspace.map_or_else(Vec::new, |workspace| {
-                rewind::list_given_up_calls(&kept, &workspace, target.point.files)
-            });
-            Ok(Ok((target, given_up)))
+            let mut notes = RewindNotes::default();
+            if let Some(workspace) = &workspace {
+                notes.given_up = rewind::list_given_up_calls(&kept, workspace, target.point.files);
+            }
+            if arguments.options.dry_run && arguments.scope.files {
+                notes.preview = preview_rewind(&kept, workspace.as_ref(), target.point.files)?;
+            }
+            Ok(Ok((target, notes)))
         }
     });
     let broken = |error| CommandError::failure(format!("this should not happen: {error}"));
-    let (target, given_up) = match looked.await.map_err(broken)?? {
+    let (target, notes) = match looked.await.map_err(broken)?? {
         Ok(found) => found,
         Err(listed) => return Ok(listed),
     };
@@ -108,7 +146,7 @@ pub async fn rewind_open_session(
         .rewind(target.name.clone(), wanted.scope, wanted.options.clone())
         .await
         .map_err(|error| rewind_error(&error))?;
-    Ok(render_rewind(wanted, &target, &rewound.files, &given_up))
+    Ok(render_rewind(wanted, &target, &rewound.files, notes))
 }
 
 fn render_prompts(
@@ -151,8 +189,9 @@ fn render_rewind(
     wanted: &RewindArguments,
     target: &RewindTarget,
     files: &[FileRewind],
-    given_up: &[String],
+    notes: RewindNotes,
 ) -> (String, Value) {
+    let RewindNotes { given_up, mut preview } = notes;
     let is_done = !wanted.options.dry_run;
     let mut text = String::new();
     if wanted.scope.conversation {
@@ -161,11 +200,12 @@ fn render_rewind(
         text.push_str(&format!("{begins} before {}\n", target.describe()));
     }
     if wanted.scope.files {
+        text.push_str(&preview.take_text());
         text.push_str(&render_files(files, is_done));
     }
-    text.push_str(&describe_given_up(given_up));
+    text.push_str(&describe_given_up(&given_up));
     let objects: Vec<Value> = files.iter().map(file_to_json).collect();
-    let object = json!({
+    let mut object = json!({
         "snapshots_given_up": !given_up.is_empty(),
         "calls_given_up": given_up,
         "prompt": target.number,
@@ -174,6 +214,7 @@ fn render_rewind(
         "dry_run": wanted.options.dry_run,
         "files": objects,
     });
+    preview.add_to(&mut object);
     (text, object)
 }
 
@@ -199,7 +240,7 @@ fn render_files(files: &[FileRewind], is_done: bool) -> String {
 fn build_file_row(file: &FileRewind) -> [String; 4] {
     let note = match file.file_state {
         RestoreStatus::ChangedByOthers => "changed by others since",
-        RestoreStatus::NotStored => "cannot be restored: too large, or there is no room",
+        RestoreStatus::NotStored => "not restored: too large, no room, or it changed meanwhile",
         RestoreStatus::Restorable | RestoreStatus::AlreadyRestored if file.is_removed => "removed",
         RestoreStatus::Restorable | RestoreStatus::AlreadyRestored => "",
     };

@@ -10,6 +10,7 @@ use windlass_host::random;
 use windlass_journal::session_catalogue::ListedSession;
 use windlass_vocabulary::MicroUsd;
 
+use super::known_secrets::load_known_secrets;
 use super::rewind_point::{RewindTarget, find_target};
 use super::snapshots::{open_change_log, snapshot_config};
 use super::{fork, open_catalogue, rewind_point};
@@ -76,7 +77,8 @@ pub fn fork_with_files(
         Some(place) => {
             let config = snapshot_config(&project, lookup)
                 .ok_or_else(|| CommandError::failure("there is no place for snapshots"))?;
-            let shared = SharedWorkspace::new(&project, config);
+            let shared = SharedWorkspace::new(&project, config)
+                .with_known_secrets(load_known_secrets(lookup));
             Some(copy_snapshot(&shared, snapshot.as_deref(), place).map_err(|words| {
                 CommandError::failure(format!("the files cannot be copied: {words}"))
             })?)

@@ -10,6 +10,7 @@ mod fork;
 pub mod fork_with_files;
 pub mod git_branch;
 pub mod journal_replay;
+mod known_secrets;
 pub mod predecessor;
 pub mod rewind_point;
 pub mod session_cost;

@@ -4,16 +4,19 @@ use std::fs::File;
 use std::io::{BufReader, BufWriter, Seek, Write};
 use std::path::{Path, PathBuf};
 
-use windlass_driver::snapshot::{SharedWorkspace, SnapshotCopy, pack_workspace, unpack_workspace};
+use windlass_driver::snapshot::{
+    PackedWorkspace, SharedWorkspace, SnapshotCopy, pack_workspace, unpack_workspace,
+};
 use windlass_host::command_error::CommandError;
 use windlass_host::environment::EnvLookup;
 use windlass_host::random;
 use windlass_journal::lock_journal;
 use windlass_journal::session_catalogue::{
-    ListedSession, PackManifest, WORKSPACE_NAME, adopt_unpacked, read_pack_manifest, unpack_files,
-    write_pack,
+    ListedSession, PackManifest, PackSource, WORKSPACE_NAME, adopt_unpacked, read_pack_manifest,
+    unpack_files, write_pack,
 };
 
+use super::known_secrets::find_all_secrets;
 use super::snapshots::snapshot_config;
 use super::{journal_error, open_catalogue};
 
@@ -23,8 +26,8 @@ pub struct PackedSession {
     pub bytes: u64,
     /// Files of the session itself.
     pub session_files: usize,
-    /// Contents of the working directory; `None` if they were left out.
-    pub contents: Option<u64>,
+    /// What it has of the working directory; `None` if that was left out.
+    pub workspace: Option<PackedWorkspace>,
 }
 
 #[derive(Clone, Debug)]
@@ -50,12 +53,16 @@ pub fn pack_session(
     // Nothing may be added while it is packed.
     let _lock = lock_journal(&source.path).map_err(|error| journal_error(&error))?;
     let mut partial = PartialFile::create(file).map_err(failed)?;
+    let secrets = find_all_secrets(lookup).map_err(|error| {
+        CommandError::failure(format!("nothing was packed, as a key might travel with it: {error}"))
+    })?;
     let mut stream = None;
-    let mut contents = None;
+    let mut packed_workspace = None;
     if let Some(project) = source.summary.project.as_deref().filter(|_| takes_files) {
         let config = snapshot_config(Path::new(project), lookup)
             .ok_or_else(|| CommandError::failure("there is no place for snapshots"))?;
-        let shared = SharedWorkspace::new(Path::new(project), config);
+        let shared =
+            SharedWorkspace::new(Path::new(project), config).with_known_secrets(secrets.clone());
         let mut beside = PartialFile::create(&file.with_extension("files")).map_err(failed)?;
         let packed = pack_workspace(&shared, &mut beside.file).map_err(|words| {
             CommandError::failure(format!(
@@ -63,22 +70,24 @@ pub fn pack_session(
             ))
         })?;
         beside.file.flush().map_err(failed)?;
-        contents = Some(packed);
+        packed_workspace = Some(packed);
         stream = Some(beside);
     }
     let workspace = stream.as_ref().map(|stream| stream.path.as_path());
     let summary = &source.summary;
-    let manifest = write_pack(
-        &source.path,
-        &summary.id,
-        summary.project.as_deref(),
+    let packed_session = PackSource {
+        journal: &source.path,
+        session: &summary.id,
+        project: summary.project.as_deref(),
         workspace,
-        &mut partial.file,
-    )
-    .map_err(|error| CommandError::failure(error.to_string()))?;
+    };
+    let holds_key = |bytes: &[u8]| secrets.are_in(bytes);
+    let manifest = write_pack(&packed_session, &holds_key, &mut partial.file)
+        .map_err(|error| CommandError::failure(error.to_string()))?;
     let bytes = partial.finish(file).map_err(failed)?;
-    let session_files = manifest.files.len() - usize::from(contents.is_some());
-    Ok(PackedSession { file: file.to_owned(), bytes, session_files, contents })
+    let session_files = manifest.files.len() - usize::from(packed_workspace.is_some());
+    let workspace = packed_workspace;
+    Ok(PackedSession { file: file.to_owned(), bytes, session_files, workspace })
 }
 
 pub fn unpack_session(
@@ -129,7 +138,9 @@ fn choose_place(manifest: &PackManifest, into: Option<&Path>) -> Result<PathBuf,
         (None, Some(project)) => PathBuf::from(Path::new(project).file_name().unwrap_or_default()),
         (None, None) => PathBuf::new(),
     };
-    if place.as_os_str().is_empty() {
+    // A hidden folder would mean something to other programs, such as `.git`.
+    let is_hidden = into.is_none() && place.as_os_str().as_encoded_bytes().starts_with(b".");
+    if place.as_os_str().is_empty() || is_hidden {
         return Err(CommandError::usage("give a folder: --into DIR"));
     }
     std::path::absolute(&place).map_err(|error| CommandError::failure(error.to_string()))

@@ -11,6 +11,7 @@ use windlass_journal::project_key::project_key;
 use windlass_journal::{SnapshotLimits, SnapshotStore};
 
 use super::journal_error;
+use super::known_secrets::load_known_secrets;
 use super::trials::is_on_trial;
 
 /// Beside the sessions, one store for each working directory.
@@ -53,5 +54,6 @@ pub fn open_session_snapshots(
     let mut roots = roots.into_iter().filter_map(|root| Some((open(&root)?, root)));
     let (config, first) = roots.next()?;
     let shared = SharedWorkspace::new(&first, config);
+    let shared = shared.with_known_secrets(load_known_secrets(lookup));
     Some(roots.fold(shared, |shared, (config, root)| shared.with_added(&root, config)))
 }

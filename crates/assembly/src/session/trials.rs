@@ -17,6 +17,7 @@ use windlass_journal::transcript::transcript_path;
 use windlass_provider::config::Config;
 
 use super::fork_with_files::ForkedSession;
+use super::known_secrets::load_known_secrets;
 use super::snapshots::snapshot_config;
 use crate::options::SessionOptions;
 use crate::sandbox::ENTRY_SUBCOMMAND;
@@ -139,7 +140,7 @@ pub fn open_workspace(
 ) -> Result<SharedWorkspace, CommandError> {
     let config = snapshot_config(root, lookup)
         .ok_or_else(|| CommandError::failure("there is no place for snapshots: HOME is not set"))?;
-    Ok(SharedWorkspace::new(root, config))
+    Ok(SharedWorkspace::new(root, config).with_known_secrets(load_known_secrets(lookup)))
 }
 
 /// Every trial of a run that was not accepted or dropped yet, the latest last.

@@ -232,7 +232,7 @@ pub(crate) struct RewindArgs {
     /// The conversation and the files. This is the default.
     #[arg(long)]
     pub(crate) both: bool,
-    /// Only show what would change.
+    /// Only show what would change, as a diff.
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Also overwrite files that were changed by others since.

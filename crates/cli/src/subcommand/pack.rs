@@ -20,16 +20,23 @@ pub(crate) fn run_pack(args: &PackArgs, lookup: &impl EnvLookup) -> Result<Strin
     if args.json {
         let object = json!({
             "session_id": id, "file": packed.file, "bytes": packed.bytes,
-            "session_files": packed.session_files, "contents": packed.contents,
+            "session_files": packed.session_files,
+            "contents": packed.workspace.as_ref().map(|packed| packed.contents),
+            "left_out": packed.workspace.as_ref().map(|packed| &packed.refused),
         });
         return Ok(format!("{object}\n"));
     }
     let kib = format_count(packed.bytes.div_ceil(1_024));
-    let files = match packed.contents {
-        Some(contents) => words::describe_packed_contents(&format_count(contents)),
+    let files = match &packed.workspace {
+        Some(packed) => words::describe_packed_contents(&format_count(packed.contents)),
         None => words::PACKED_WITHOUT_FILES.to_owned(),
     };
-    Ok(words::describe_packed(id, &files, &packed.file.display(), &kib))
+    let refused = packed.workspace.map(|packed| packed.refused).unwrap_or_default();
+    let left_out = match refused.is_empty() {
+        true => String::new(),
+        false => words::describe_left_out_files(&refused.join(", ")),
+    };
+    Ok(words::describe_packed(id, &files, &packed.file.display(), &kib) + &left_out)
 }
 
 pub(crate) fn run_unpack(

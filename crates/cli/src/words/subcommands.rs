@@ -79,6 +79,7 @@ texts! {
     describe_packed_contents(contents): "with {contents} contents of its directory";
     describe_packed(session, files, file, kib): "Packed session {session} {files}: {file} ({kib} \
         KiB)\nContinue elsewhere: windlass unpack {file}\n";
+    describe_left_out_files(names): "Left out, because they hold a key: {names}\n";
     describe_unpacked(session, files): "Unpacked session {session} with {files}\n";
     describe_unrecorded_decisions(count): ", {count} not recorded then";
     describe_replay_difference(record, note): "Replay differs: record {record} says {note}, which \

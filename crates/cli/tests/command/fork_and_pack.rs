@@ -3,9 +3,11 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::fixture::{TestDirs, run};
+use windlass_rehearsal::{Script, ScriptedAnswer};
+
+use crate::fixture::{TestDirs, play, run};
 use crate::recorded_session::{SESSION, record_session};
 use crate::work_files::{text, write};
 
@@ -83,4 +85,64 @@ fn a_pack_goes_on_on_another_machine_and_a_bad_one_leaves_nothing() {
     assert!(said.contains("prompt 1") && said.contains("go on"), "{said}");
     let again = run(&mut other.windlass(&["unpack", &name, "--into", &into]));
     assert!(again.error_line(1).contains("already exists here"));
+}
+
+/// A pack of this session with empty files of these names, as somebody else's program could write it.
+fn build_pack(names: &[&str]) -> String {
+    const EMPTY: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+    let files = names.iter().map(|name| json!({"name": name, "bytes": 0, "sha256": EMPTY}));
+    let files: Vec<Value> = files.collect();
+    let manifest = json!({"session": SESSION, "project": "/somewhere", "files": files});
+    format!("windlass-session-pack 1\n{manifest}\n")
+}
+
+#[test]
+fn a_pack_brings_no_history_that_a_rewind_would_follow_out_of_its_directory() {
+    let other = TestDirs::new();
+    let place = other.home().join("place").display().to_string();
+    let file = other.file("pack");
+    let name = format!("{SESSION}.jsonl");
+    for hostile in [
+        format!("{SESSION}.kept/log"),
+        format!("{SESSION}.KEPT/log"),
+        format!("{SESSION}.\u{212a}ept/log"),
+        format!("{SESSION}.kept/blobs/../../../outside"),
+        format!("{SESSION}.agents/1.kept/log"),
+        format!("{SESSION}.spill/../../outside"),
+        format!("/{SESSION}.spill/outside"),
+        "../outside".to_owned(),
+        "other.jsonl".to_owned(),
+    ] {
+        std::fs::write(&file, build_pack(&[&name, &hostile])).expect("a pack");
+        let refused = run(&mut other.windlass(&["unpack", "pack", "--into", &place]));
+        assert!(refused.error_line(1).contains("no place"), "{hostile}: {refused:?}");
+        assert!(!other.home().join("place").exists() && other.journals().is_empty());
+    }
+    // Nothing but good names, and no session.
+    for names in [&[name.as_str()][..], &[]] {
+        std::fs::write(&file, build_pack(names)).expect("a pack");
+        run(&mut other.windlass(&["unpack", "pack", "--into", &place])).error_line(1);
+        assert!(!other.home().join("place").exists() && other.journals().is_empty());
+    }
+}
+
+#[test]
+fn a_pack_does_not_choose_a_hidden_folder_for_its_files() {
+    let dirs = TestDirs::new();
+    let hidden = dirs.file(".git");
+    std::fs::create_dir(&hidden).expect("a folder");
+    write(&hidden.join("config"), "[core]\n");
+    let script = Script::new().answer(ScriptedAnswer::text("Done.").repeat(0));
+    let server = play(script);
+    let flags = ["--session-id", SESSION, "-p", "go"];
+    run(dirs.asking(&server.url(), &flags).current_dir(&hidden)).answer();
+    let name = dirs.home().join("pack").display().to_string();
+    run(dirs.windlass(&["pack", SESSION, "-o", &name]).current_dir(&hidden)).answer();
+    let other = TestDirs::new();
+    let refused = run(&mut other.windlass(&["unpack", &name]));
+    assert!(refused.error_line(2).contains("--into"), "{refused:?}");
+    assert!(!other.file(".git").exists() && other.journals().is_empty());
+    let into = ["unpack", &name, "--into", "visible"];
+    run(&mut other.windlass(&into)).answer();
+    assert_eq!(text(&other.file("visible/config")), "[core]\n");
 }

@@ -52,11 +52,17 @@ fn files_go_back_to_where_they_were_before_a_prompt() {
     assert!(listed.contains("Ignored folders"), "{listed}");
     let shown = rewind(&dirs, &["--to", "2", "--files", "--dry-run"]);
     assert!(shown.contains("+1  -2") && shown.contains("Would restore 2 files"), "{shown}");
+    for line in ["diff made (modified, +1 -2)", "-two", "-lines", "+one", "-as it is", "+as it was"]
+    {
+        assert!(shown.lines().any(|shown| shown == line), "{line}: {shown}");
+    }
     assert_eq!(text(&dirs.file("made")), "two\nlines\n", "nothing was done");
     let object: Value =
         serde_json::from_str(&rewind(&dirs, &["--to", "1", "--files", "--dry-run", "--json"]))
             .expect("JSON");
     assert_eq!(object["files"][0]["removed"], true, "{object}");
+    let diff = object["changes"][0]["diff"].as_str().expect("a diff");
+    assert!(diff.contains("+++ /dev/null") && diff.contains("-two"), "{diff}");
     rewind(&dirs, &["--to", "2", "--files"]);
     assert_eq!(text(&dirs.file("made")), "one\n");
     assert_eq!(text(&dirs.file("old")), "as it was\n");

@@ -4,11 +4,10 @@
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::process::Command;
 
-use rustix::process::Signal;
 use serde_json::json;
 use windlass_rehearsal::{Script, ScriptedAnswer};
 
-use crate::fixture::{RunningCommand, TestDirs, play, run, wait_for_file};
+use crate::fixture::{TestDirs, play, run};
 use crate::recorded_session::{SESSION, diff, find_call, read_tree, record_session, rewind};
 use crate::work_files::{bash, text, write};
 
@@ -186,26 +185,6 @@ fn what_hooks_and_nested_sessions_did_is_taken_back_with_their_call() {
     rewind(&dirs, &["--to", "1", "--files"]);
     assert_eq!(text(&dirs.file("a")), "one\n");
     assert!(!dirs.file("b").exists());
-}
-
-#[test]
-fn a_process_killed_in_the_middle_of_a_command_can_still_be_taken_back() {
-    let dirs = TestDirs::new();
-    write(&dirs.file("a"), "one\n");
-    let script = Script::new()
-        .answer(bash("echo two > a; echo begun > begun; exec sleep 600"))
-        .answer(ScriptedAnswer::text("Going on.").repeat(0));
-    let server = play(script);
-    let mut command = dirs.asking(&server.url(), &["--dangerously-skip-permissions"]);
-    let process = RunningCommand::start(command.args(["--session-id", SESSION, "-p", "go"]));
-    wait_for_file(&dirs.file("begun"));
-    process.signal(Signal::KILL);
-    process.finish();
-    run(&mut dirs.asking(&server.url(), &["-c", "-p", "go on"])).answer();
-    assert!(diff(&dirs, &[]).contains("+two"), "the next look is its end");
-    rewind(&dirs, &["--to", "1", "--files"]);
-    assert_eq!(text(&dirs.file("a")), "one\n");
-    assert!(!dirs.file("begun").exists());
 }
 
 #[test]

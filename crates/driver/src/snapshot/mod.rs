@@ -13,8 +13,9 @@ pub(crate) use change_notices::ChangeNotices;
 pub(crate) use recorder::SnapshotRecorder;
 pub(crate) use recorder_thread::RecorderThread;
 pub use windlass_snapshot::{
-    ChangedLineCounts, FileDifference, HeldContent, SharedWorkspace, SnapshotConfig, SnapshotCopy,
-    copy_snapshot, count_differences, pack_workspace, remove_unused_stores, render_difference,
-    render_differences, unpack_workspace, visit_span_changes,
+    ChangedLineCounts, FileDifference, HeldContent, PackedWorkspace, SharedWorkspace,
+    SnapshotConfig, SnapshotCopy, copy_snapshot, count_differences, pack_workspace,
+    remove_unused_stores, render_difference, render_differences, unpack_workspace,
+    visit_span_changes,
 };
 pub(crate) use windlass_snapshot::{change_summary, span_changes};

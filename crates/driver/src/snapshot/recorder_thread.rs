@@ -168,6 +168,7 @@ impl RecorderThread {
         calls: Vec<ToolCallId>,
     ) -> Result<(), WorkspaceError> {
         let has_background_work = self.has_background_work();
+        let had_span = state.has_span();
         let names: Vec<String> = calls.iter().map(|call| call.as_str().to_owned()).collect();
         let mut files = Vec::new();
         let ended = for_each_root(shared, state, |root, state| {
@@ -189,6 +190,10 @@ impl RecorderThread {
         files.truncate(FILES_TOLD_MAX);
         if count > 0 {
             self.notices.tell(calls, files, count);
+        }
+        if had_span {
+            // What the calls made and nobody knew of before.
+            shared.describe_untold().into_iter().for_each(|words| self.notices.warn(words));
         }
         ended
     }

@@ -151,7 +151,7 @@ impl Trial {
             let root = shared.root().to_owned();
             let record = self.record.last_record;
             let at = crate::clock::unix_millis();
-            let number = kept.begin_span(record, root, from.to_string(), false, at)?;
+            let number = kept.begin_span(record, root, from.to_string(), None, at)?;
             kept.end_span(number, Vec::new(), to.to_string(), at)
         });
         let failed = |error: &dyn std::error::Error| TrialError::Snapshots(error.to_string());

@@ -28,8 +28,8 @@ use crate::segment;
 pub use export::{JournalExportFormat, export_session};
 pub use fork::fork_journal;
 pub use pack::{
-    PackError, PackManifest, PackedFile, WORKSPACE_NAME, adopt_unpacked, read_pack_manifest,
-    unpack_files, write_pack,
+    PackError, PackManifest, PackSource, PackedFile, WORKSPACE_NAME, adopt_unpacked,
+    read_pack_manifest, unpack_files, write_pack,
 };
 pub use place_search::{FoundPlace, FoundPlaces, PlaceQuery, search_places};
 pub use search::{SessionSearchHit, search_transcripts};

@@ -13,6 +13,7 @@ use windlass_vocabulary::to_hex;
 use super::trash::list_companions;
 use crate::disk::{RealDisk, replace_file};
 use crate::error::JournalError;
+use crate::journal_reader::{JournalEntry, JournalReader};
 use crate::record::{JournalLine, decode_line, encode_head};
 
 /// The description of a pack.
@@ -44,6 +45,10 @@ pub enum PackError {
     Damaged(String),
     #[error("the pack names a file that has no place in a session: `{0}`")]
     BadName(String),
+    #[error(
+        "the session is not packed: its file `{0}` holds one of your keys, which would travel too"
+    )]
+    HoldsKey(String),
     #[error("the pack holds more than {} GiB", UNPACKED_BYTES_MAX >> 30)]
     TooLarge,
     #[error("the session {0} is here already")]
@@ -58,22 +63,33 @@ fn disk_error(path: &Path) -> impl FnOnce(io::Error) -> PackError {
     move |source| PackError::Disk { path: path.to_owned(), source }
 }
 
-/// Writes a session and optionally the stream of its working directory. The caller holds the
-/// journal's lock.
+/// A session to pack, and optionally the file with the stream of its working directory.
+#[derive(Clone, Copy, Debug)]
+pub struct PackSource<'a> {
+    pub journal: &'a Path,
+    pub session: &'a str,
+    pub project: Option<&'a str>,
+    pub workspace: Option<&'a Path>,
+}
+
+/// Writes a session, unless one of its own files holds a key. The caller holds the journal's lock.
 pub fn write_pack(
-    journal: &Path,
-    session: &str,
-    project: Option<&str>,
-    workspace: Option<&Path>,
+    source: &PackSource<'_>,
+    holds_key: &dyn Fn(&[u8]) -> bool,
     out: &mut dyn Write,
 ) -> Result<PackManifest, PackError> {
+    let PackSource { journal, session, project, workspace } = *source;
     let mut sources: Vec<(String, PathBuf)> = Vec::new();
+    for path in std::iter::once(journal.to_owned()).chain(list_companions(journal)) {
+        collect_files(&path, &file_name(&path), &mut sources)?;
+    }
     // The previous content of edited files is left out: an ignored file with a secret may be among
     // them.
-    let is_taken = |path: &PathBuf| path.extension().is_none_or(|extension| extension != "kept");
-    let companions = list_companions(journal).into_iter().filter(is_taken);
-    for path in std::iter::once(journal.to_owned()).chain(companions) {
-        collect_files(&path, &file_name(&path), &mut sources)?;
+    sources.retain(|(name, _)| !is_file_history(name));
+    for (name, path) in &sources {
+        if file_holds_key(path, holds_key).map_err(disk_error(path))? {
+            return Err(PackError::HoldsKey(name.clone()));
+        }
     }
     sources.extend(workspace.map(|path| (WORKSPACE_NAME.to_owned(), path.to_owned())));
     let mut files = Vec::new();
@@ -117,8 +133,15 @@ pub fn read_pack_manifest(from: &mut dyn BufRead) -> Result<PackManifest, PackEr
     let is_ours = |name: &str| name == WORKSPACE_NAME || is_session_file(name, &manifest.session);
     match manifest.files.iter().find(|file| !is_ours(&file.name)) {
         Some(file) => Err(PackError::BadName(file.name.clone())),
+        None if manifest.files.iter().all(|file| file.name != journal_name(&manifest)) => {
+            Err(PackError::NotAPack)
+        }
         None => Ok(manifest),
     }
+}
+
+fn journal_name(manifest: &PackManifest) -> String {
+    format!("{}.jsonl", manifest.session)
 }
 
 /// Writes the files of a pack below a new folder, after its manifest was read. Every file is
@@ -151,7 +174,11 @@ pub fn unpack_files(
             return Err(PackError::Damaged(packed.name.clone()));
         }
     }
-    Ok(())
+    let journal = folder.join(journal_name(manifest));
+    match JournalReader::open(&journal)?.next_entry()? {
+        Some(Ok(JournalEntry::Head(_))) => Ok(()),
+        Some(_) | None => Err(PackError::Damaged(journal_name(manifest))),
+    }
 }
 
 /// Moves the unpacked files of a session to its folder, as a session of this project. The journal
@@ -232,8 +259,32 @@ fn is_session_file(name: &str, session: &str) -> bool {
     let is_own = name.strip_prefix(session).is_some_and(|rest| rest.starts_with('.'));
     let is_id = session.len() >= 8
         && session.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
-    is_plain && is_own && is_id && !name.contains('\0') && !name.ends_with('/')
+    let is_clean = name.is_ascii() && !name.contains('\0') && !name.ends_with('/');
+    is_plain && is_own && is_id && is_clean && !is_file_history(name)
 }
+
+/// Is this part of a file history? No pack holds one, and one from elsewhere would name files of
+/// this machine for a rewind to overwrite. In any case, because some file systems ignore it.
+fn is_file_history(name: &str) -> bool {
+    name.split('/').any(|part| part.to_lowercase().ends_with(".kept"))
+}
+
+/// Reads in pieces that overlap by more than the length of a key.
+fn file_holds_key(path: &Path, holds_key: &dyn Fn(&[u8]) -> bool) -> io::Result<bool> {
+    let file = File::open(path)?;
+    let mut piece: Vec<u8> = Vec::new();
+    loop {
+        let read = (&file).take(KEY_SCAN_BYTES).read_to_end(&mut piece)?;
+        if read == 0 || holds_key(&piece) {
+            return Ok(read > 0);
+        }
+        piece.drain(..piece.len().saturating_sub(KEY_BYTES_MAX));
+    }
+}
+
+const KEY_SCAN_BYTES: u64 = 4 << 20;
+/// Key files have a limit of this size.
+const KEY_BYTES_MAX: usize = 64 << 10;
 
 fn copy_hashed(mut from: impl Read, to: &mut dyn Write) -> io::Result<(u64, String)> {
     let mut context = Context::new(&SHA256);

@@ -3,7 +3,7 @@
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -23,6 +23,28 @@ pub struct LoggedFileChange {
     pub after: FileImage,
     /// The mode bits before.
     pub mode: Option<u32>,
+}
+
+impl LoggedFileChange {
+    /// Could we have logged this? A log from elsewhere may name files that a restore must not
+    /// touch, and contents outside the store.
+    fn is_possible(&self) -> bool {
+        let is_plain = |part| matches!(part, Component::RootDir | Component::Normal(_));
+        let has_plain_content = |image: &FileImage| match image {
+            FileImage::Content(name) => is_blob_name(name),
+            FileImage::Absent | FileImage::NotKept => true,
+        };
+        self.path.is_absolute()
+            && self.path.file_name().is_some()
+            && self.path.components().all(is_plain)
+            && has_plain_content(&self.before)
+            && has_plain_content(&self.after)
+    }
+}
+
+/// A SHA-256 digest in hexadecimal.
+fn is_blob_name(name: &str) -> bool {
+    name.len() == 64 && name.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -75,8 +97,8 @@ impl ChangeLog {
         };
         let mut log = Self::default();
         for rec in text.split(|byte| *byte == b'\n').filter_map(unframe) {
-            if let Ok(changed) = serde_json::from_slice(rec) {
-                log.changes.push(changed);
+            if let Ok(changed) = serde_json::from_slice::<LoggedFileChange>(rec) {
+                log.changes.extend(changed.is_possible().then_some(changed));
             } else if let Ok(RewindMark { back_to }) = serde_json::from_slice(rec) {
                 log.take_rewind(back_to);
             } else if let Ok(line) = serde_json::from_slice::<SpanLine>(rec) {

@@ -6,6 +6,7 @@
 //! changes by shell commands, `log` names the snapshots around them.
 
 mod change_log;
+mod file_exchange;
 mod restore;
 mod restore_plan;
 mod snapshot_span;

@@ -1,15 +1,15 @@
 //! Restores files: each one atomically, and never over changes by another program unless the caller
 //! allows it.
 
-use std::fs::{self, File, OpenOptions, Permissions};
-use std::io::{self, Write};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use super::change_log::FileImage;
+use super::file_exchange::FileExchange;
 use super::restore_plan::{PlannedRestore, RestoreStatus};
 use super::{SnapshotStore, UpcomingFileChange};
-use crate::disk::{JournalDisk, RealDisk};
+use crate::digest::sha256_hex;
 use crate::error::JournalError;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,19 +60,19 @@ impl SnapshotStore {
         if self.inspect_file(path) != *current || *current == FileImage::NotKept {
             return Ok(RestoredFile::Skipped(path.clone(), RestoreStatus::ChangedByOthers));
         }
+        let read = |path: &Path| fs::read(path).map_err(JournalError::disk_error(path, "read"));
         let before = match current {
-            FileImage::Content(_) => {
-                Some(fs::read(path).map_err(JournalError::disk_error(path, "read"))?)
-            }
+            FileImage::Content(_) => Some(read(path)?),
             FileImage::Absent | FileImage::NotKept => None,
         };
         let after = match target {
-            FileImage::Content(name) => {
-                let blob = self.blob_path(name);
-                Some(fs::read(&blob).map_err(JournalError::disk_error(&blob, "read"))?)
-            }
+            FileImage::Content(name) => Some(read(&self.blob_path(name))?),
             FileImage::Absent | FileImage::NotKept => None,
         };
+        let is_damaged = |bytes: &Vec<u8>| *target != FileImage::Content(sha256_hex(bytes));
+        if after.as_ref().is_some_and(is_damaged) {
+            return Ok(RestoredFile::Skipped(path.clone(), RestoreStatus::NotStored));
+        }
         let current_mode =
             path.symlink_metadata().ok().map(|metadata| metadata.permissions().mode());
         let change = UpcomingFileChange {
@@ -83,40 +83,15 @@ impl SnapshotStore {
             mode: current_mode,
         };
         self.save_before_change(&change)?;
-        let failed = |error| JournalError::disk_error(path, "restored")(error);
-        match after {
-            Some(bytes) => {
-                replace_with_mode(path, &bytes, mode.or(current_mode).unwrap_or(0o644))
-                    .map_err(failed)?;
-                Ok(RestoredFile::Written(path.clone()))
-            }
-            None => {
-                fs::remove_file(path).map_err(failed)?;
-                Ok(RestoredFile::Removed(path.clone()))
-            }
-        }
+        let exchange = FileExchange { store: self, path, expected: current };
+        let done = match &after {
+            Some(bytes) => exchange.put(bytes, mode.or(current_mode).unwrap_or(0o644)),
+            None => exchange.take_away(),
+        };
+        Ok(match (done.map_err(JournalError::disk_error(path, "restored"))?, after) {
+            (true, Some(_)) => RestoredFile::Written(path.clone()),
+            (true, None) => RestoredFile::Removed(path.clone()),
+            (false, _) => RestoredFile::Skipped(path.clone(), RestoreStatus::ChangedByOthers),
+        })
     }
-}
-
-/// Writes a new file beside the old one, and renames it.
-fn replace_with_mode(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder)?;
-    }
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let temporary = path.with_file_name(format!(".{name}.{}.windlass", std::process::id()));
-    let written = write_synced(&temporary, bytes, mode).and_then(|()| fs::rename(&temporary, path));
-    if written.is_err() {
-        let _ = fs::remove_file(&temporary);
-    }
-    written?;
-    RealDisk.sync_directory_of(path)
-}
-
-fn write_synced(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
-    let mut options = OpenOptions::new();
-    let mut file: File = options.write(true).create_new(true).mode(0o600).open(path)?;
-    file.write_all(bytes)?;
-    file.set_permissions(Permissions::from_mode(mode & 0o7777))?;
-    file.sync_all()
 }

@@ -1,5 +1,6 @@
 //! Plans a restore to a record, without executing it.
 
+use std::collections::HashMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -32,19 +33,43 @@ pub enum RestoreStatus {
     NotStored,
 }
 
+/// What we did to a file, from first to last.
+struct FileChangeSequence {
+    first: LoggedFileChange,
+    last: LoggedFileChange,
+    /// Each change began with what the one before it had left.
+    is_ours: bool,
+}
+
+impl FileChangeSequence {
+    fn new(first: LoggedFileChange) -> Self {
+        Self { last: first.clone(), first, is_ours: true }
+    }
+
+    fn take(&mut self, next: LoggedFileChange) {
+        // A change may have been announced but not made.
+        self.is_ours &= next.before == self.last.after || next.before == self.last.before;
+        self.last = next;
+    }
+}
+
 impl SnapshotStore {
     /// Plans a restore to this record: every file changed after it, in the order of their first
     /// change.
     #[must_use]
     pub fn plan_restore(&self, to_record: u64) -> Vec<PlannedRestore> {
-        let mut spans: Vec<(LoggedFileChange, LoggedFileChange)> = Vec::new();
+        let mut files: Vec<FileChangeSequence> = Vec::new();
+        let mut places: HashMap<PathBuf, usize> = HashMap::new();
         for changed in self.find_changes_after(to_record) {
-            match spans.iter_mut().find(|(first, _)| first.path == changed.path) {
-                Some((_, last)) => *last = changed,
-                None => spans.push((changed.clone(), changed)),
+            match places.get(&changed.path).and_then(|place| files.get_mut(*place)) {
+                Some(file) => file.take(changed),
+                None => {
+                    places.insert(changed.path.clone(), files.len());
+                    files.push(FileChangeSequence::new(changed));
+                }
             }
         }
-        spans.into_iter().map(|(first, last)| self.plan_file(first, &last)).collect()
+        files.into_iter().map(|file| self.plan_file(file)).collect()
     }
 
     /// Changes after a record that count, oldest first.
@@ -68,7 +93,8 @@ impl SnapshotStore {
         (now, then)
     }
 
-    fn plan_file(&self, first: LoggedFileChange, last: &LoggedFileChange) -> PlannedRestore {
+    fn plan_file(&self, file: FileChangeSequence) -> PlannedRestore {
+        let FileChangeSequence { first, last, is_ours } = file;
         let LoggedFileChange { path, before: target, mode, .. } = first;
         let current = self.inspect_file(&path);
         let is_there = match &target {
@@ -79,6 +105,7 @@ impl SnapshotStore {
         let standing = match () {
             () if current == target => RestoreStatus::AlreadyRestored,
             () if !is_there => RestoreStatus::NotStored,
+            () if !is_ours => RestoreStatus::ChangedByOthers,
             // Our last change may have been announced but not made.
             () if current == last.after || current == last.before => RestoreStatus::Restorable,
             () => RestoreStatus::ChangedByOthers,

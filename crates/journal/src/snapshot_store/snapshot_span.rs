@@ -1,7 +1,7 @@
 //! Records which calls are between two snapshots of a working directory. Snapshots are only names
 //! here; their content is stored elsewhere.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -18,10 +18,16 @@ pub struct SnapshotSpan {
     pub root: PathBuf,
     pub calls: Vec<String>,
     pub from: String,
-    /// `None` while the calls run, and if the process died before they ended.
+    /// The snapshot after the calls. `None` while they run.
     pub to: Option<String>,
+    /// `to` was taken as soon as the calls had ended. Otherwise nobody saw their end, because the
+    /// process was killed or the snapshot failed, and `to` is the one before the next span: what
+    /// others changed meanwhile is in it.
+    pub has_end: bool,
     /// The changes were made by a rewind, not by a call.
     pub is_rewind: bool,
+    /// The snapshot that the rewind restores. `None` in older logs.
+    pub rewind_to: Option<String>,
     /// Start and end in milliseconds since 1970, which distinguish sessions that work in the same
     /// directory. `None` in older logs.
     pub begun: Option<u64>,
@@ -40,6 +46,8 @@ pub(super) enum SpanLine {
         #[serde(default, skip_serializing_if = "core::ops::Not::not")]
         rewind: bool,
         #[serde(default, skip_serializing_if = "Option::is_none")]
+        rewind_to: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         at: Option<u64>,
     },
     SpanEnd {
@@ -54,18 +62,19 @@ pub(super) enum SpanLine {
 impl ChangeLog {
     pub(super) fn take_span_line(&mut self, line: SpanLine) {
         match line {
-            SpanLine::SpanStart { number, record, root, from, rewind, at } => {
+            SpanLine::SpanStart { number, record, root, from, rewind, rewind_to, at } => {
                 // A wrong index means that a line was lost.
                 if number == self.spans.len() {
-                    let calls = Vec::new();
-                    let to = None;
+                    self.close_open_span(&root, &from);
                     self.spans.push(SnapshotSpan {
                         record,
                         root,
-                        calls,
+                        calls: Vec::new(),
                         from,
-                        to,
+                        to: None,
+                        has_end: false,
                         is_rewind: rewind,
+                        rewind_to,
                         begun: at,
                         ended: None,
                     });
@@ -75,28 +84,40 @@ impl ChangeLog {
                 if let Some(span) = self.spans.get_mut(number) {
                     span.calls = calls;
                     span.to = Some(to);
+                    span.has_end = true;
                     span.ended = at;
                 }
             }
+        }
+    }
+
+    /// The spans of a directory do not overlap, so one that is still open when the next begins has
+    /// lost its end.
+    fn close_open_span(&mut self, root: &Path, next_from: &str) {
+        if let Some(last) = self.spans.iter_mut().rev().find(|span| span.root == root)
+            && last.to.is_none()
+        {
+            last.to = Some(next_from.to_owned());
         }
     }
 }
 
 impl SnapshotStore {
     /// Records that calls are about to change a working directory, whose snapshot at this time (in
-    /// milliseconds since 1970) is `from`. Returns the index with which the span is ended.
+    /// milliseconds since 1970) is `from`, or that a rewind is about to restore `rewind_to` there.
+    /// Returns the index with which the span is ended.
     pub fn begin_span(
         &self,
         record: u64,
         root: PathBuf,
         from: String,
-        is_rewind: bool,
+        rewind_to: Option<String>,
         at: u64,
     ) -> Result<usize, JournalError> {
         let mut log = self.lock_log();
         let number = log.spans.len();
-        let at = Some(at);
-        let line = SpanLine::SpanStart { number, record, root, from, rewind: is_rewind, at };
+        let (rewind, at) = (rewind_to.is_some(), Some(at));
+        let line = SpanLine::SpanStart { number, record, root, from, rewind, rewind_to, at };
         self.append_span_line(&mut log, line)?;
         Ok(number)
     }

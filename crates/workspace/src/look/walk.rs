@@ -332,6 +332,12 @@ impl FolderWalk<'_> {
         cached: Option<&CachedEntry>,
         is_ignored: bool,
     ) -> Option<EntryImage> {
+        if self.walker.settings.keeps_refused
+            && let Some(known) = cached.filter(|known| known.stamp == *stamp)
+            && let EntryImage::Uncovered { reason: UncoveredReason::Refused, .. } = known.image
+        {
+            return Some(known.image.clone());
+        }
         let cached = cached.filter(|cached| {
             self.walker.settings.may_trust_cache && cached.is_settled && cached.stamp == *stamp
         })?;

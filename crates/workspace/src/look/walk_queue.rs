@@ -53,6 +53,7 @@ pub(crate) struct WalkSettings<'a> {
     pub(crate) ignore_patterns: &'a [String],
     pub(crate) excluded_folders: &'a [PathBuf],
     pub(crate) content_filter: &'a ContentFilter,
+    pub(crate) keeps_refused: bool,
     pub(crate) refers_to_packs: bool,
     pub(crate) may_trust_cache: bool,
     /// The cache comes from an earlier look of this process.

@@ -148,8 +148,8 @@ fn run_log(
     run.clear_temporaries();
     let (git, files): (Vec<usize>, Vec<usize>) = (0..log.steps.len())
         .partition(|index| log.steps.get(*index).is_some_and(|step| step.path.is_git_state()));
-    run.run_phases(&files);
-    run.run_phases(&git);
+    run.run_phases(&files)?;
+    run.run_phases(&git)?;
     run.give_objects_back(&git);
     run.set_modes();
     site.hook.before("sync file system");
@@ -197,7 +197,9 @@ impl RestoreRun<'_> {
         }
     }
 
-    fn run_phases(&mut self, indices: &[usize]) {
+    /// # Errors
+    /// The replacements cannot be written to the disk; nothing is in its place yet then.
+    fn run_phases(&mut self, indices: &[usize]) -> Result<(), WorkspaceError> {
         let mut deepest_first = indices.to_vec();
         deepest_first.sort_by_key(|index| {
             std::cmp::Reverse(self.log.steps.get(*index).map_or(0, |step| step.path.depth()))
@@ -207,59 +209,83 @@ impl RestoreRun<'_> {
             self.run_step(
                 index,
                 |step| step.current.is_leaf() && !step.target.is_leaf(),
-                |place| place.remove(),
+                |place| place.remove().map(Some),
             );
         }
         for index in deepest_first.iter().copied() {
             self.run_step(
                 index,
                 |step| step.current.is_folder() && !step.target.is_folder(),
-                |place| place.remove_folder(),
+                |place| place.remove_folder().map(Some),
             );
         }
         for index in shallow_first.iter().copied() {
             self.run_step(
                 index,
                 |step| step.target.is_folder() && !step.current.is_folder(),
-                |place| place.make_folder(),
+                |place| place.make_folder().map(Some),
             );
         }
+        let mut prepared = Vec::new();
         for index in shallow_first {
-            self.run_step(
-                index,
-                |step| step.target.is_leaf(),
-                |place| match place.step.current.is_folder() {
-                    true => place.replace(&PathImage::Absent),
-                    false => place.replace(&place.step.current),
-                },
-            );
+            if self.run_step(index, |step| step.target.is_leaf(), |place| place.prepare()) {
+                prepared.push(index);
+            }
         }
+        if prepared.is_empty() {
+            return Ok(());
+        }
+        // All at once: a file whose bytes are not on the disk yet must not be in its place, and
+        // syncing each by itself would take longer than everything else.
+        self.site.hook.before("sync replacements");
+        self.site.root.sync_file_system()?;
+        for index in prepared {
+            self.run_step(index, |_| true, |place| place.put_in_place().map(Some));
+            if self.results.get(index) == Some(&Some(RestoreResult::NotDone)) {
+                self.drop_prepared(index);
+            }
+        }
+        Ok(())
     }
 
-    /// Runs one phase of a step, unless an earlier phase of it failed.
+    /// Runs one phase of a step, unless an earlier phase of it failed. Returns whether another one
+    /// must follow, which is when `act` gives no result.
     fn run_step(
         &mut self,
         index: usize,
         is_meant: impl Fn(&LoggedStep) -> bool,
-        act: impl Fn(&StepPlace<'_>) -> io::Result<RestoreResult>,
-    ) {
-        let Some(step) = self.log.steps.get(index).filter(|step| is_meant(step)) else { return };
+        act: impl Fn(&StepPlace<'_>) -> io::Result<Option<RestoreResult>>,
+    ) -> bool {
+        let Some(step) = self.log.steps.get(index).filter(|step| is_meant(step)) else {
+            return false;
+        };
         let result = self.results.get(index).copied().flatten();
         let is_over = result.is_some_and(|result| !result.is_restored());
         if is_over {
-            return;
+            return false;
         }
         if self.cancel.is_cancelled() {
             self.is_cancelled = true;
             self.record(index, RestoreResult::NotDone);
-            return;
+            return false;
         }
         let result = match StepPlace::open(self.site, step, &self.name_part(index), &self.trash) {
-            Ok(place) => act(&place).unwrap_or_else(|error| RestoreResult::Failed(error.kind())),
-            Err(error) if self.is_gone(step, &error) => RestoreResult::AlreadyThere,
-            Err(_) => RestoreResult::NotReachable,
+            Ok(place) => {
+                act(&place).unwrap_or_else(|error| Some(RestoreResult::Failed(error.kind())))
+            }
+            Err(error) if self.is_gone(step, &error) => Some(RestoreResult::AlreadyThere),
+            Err(_) => Some(RestoreResult::NotReachable),
         };
-        self.record(index, result);
+        result.map(|result| self.record(index, result)).is_none()
+    }
+
+    /// The replacement of a step that was cancelled. On failure the next restore clears it.
+    fn drop_prepared(&self, index: usize) {
+        if let Some(step) = self.log.steps.get(index)
+            && let Ok(place) = StepPlace::open(self.site, step, &self.name_part(index), &self.trash)
+        {
+            let _ = place.unlink_temporary();
+        }
     }
 
     /// The parent folder is gone, or has become the file again that it was in the target.

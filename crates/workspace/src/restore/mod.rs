@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 pub(crate) use carry_out::{carry_out, empty_trash, finish};
 pub(crate) use place::RestoreSite;
-pub use plan::SnapshotBatch;
+pub use plan::{BatchProof, SnapshotBatch};
 pub(crate) use plan::{PlanRequest, build_plan, list_batch_changes};
 pub(crate) use restore_log::has_log;
 

@@ -104,33 +104,44 @@ impl<'a> StepPlace<'a> {
         }
     }
 
-    /// Puts the target in place of `expected`.
-    pub(super) fn replace(&self, expected: &PathImage) -> io::Result<RestoreResult> {
+    /// Writes the target beside its place, unless that is as it should be or has changed. `None`
+    /// means that `put_in_place` must follow, once the replacement is on the disk.
+    pub(super) fn prepare(&self) -> io::Result<Option<RestoreResult>> {
         let content = match &self.step.target {
             PathImage::File { content, .. } => match self.site.store.read(content) {
                 Ok(bytes) => bytes,
-                Err(_) => return Ok(RestoreResult::NotKept),
+                Err(_) => return Ok(Some(RestoreResult::NotKept)),
             },
             PathImage::Absent
             | PathImage::Link { .. }
             | PathImage::Folder { .. }
             | PathImage::Uncovered { .. } => Vec::new(),
         };
-        self.replace_with(&content, expected)
-    }
-
-    fn replace_with(&self, content: &[u8], expected: &PathImage) -> io::Result<RestoreResult> {
         let found = self.image(&self.name)?;
         if found.is_same_as(&self.step.target) {
-            return Ok(RestoreResult::AlreadyThere);
+            return Ok(Some(RestoreResult::AlreadyThere));
         }
-        if !is_same_file(&found, expected) {
-            return Ok(RestoreResult::ChangedMeanwhile);
+        if !is_same_file(&found, self.expected_image()) {
+            return Ok(Some(RestoreResult::ChangedMeanwhile));
         }
-        if let Err(error) = self.write_temporary(content) {
+        if let Err(error) = self.write_temporary(&content) {
             let _ = self.unlink_temporary();
             return Err(error);
         }
+        Ok(None)
+    }
+
+    /// What the replacement takes the place of: an earlier phase has removed a folder.
+    fn expected_image(&self) -> &PathImage {
+        match self.step.current.is_folder() {
+            true => &PathImage::Absent,
+            false => &self.step.current,
+        }
+    }
+
+    /// Puts the prepared replacement in its place.
+    pub(super) fn put_in_place(&self) -> io::Result<RestoreResult> {
+        let expected = self.expected_image();
         if *expected == PathImage::Absent {
             return self.place_new();
         }
@@ -272,7 +283,7 @@ impl<'a> StepPlace<'a> {
         Err(Errno::EXIST)
     }
 
-    fn unlink_temporary(&self) -> io::Result<()> {
+    pub(super) fn unlink_temporary(&self) -> io::Result<()> {
         self.site.hook.before("remove beside");
         match unlinkat(&self.parent, &*self.temporary, AtFlags::empty()) {
             Ok(()) | Err(Errno::NOENT) => Ok(()),

@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{PathStanding, RestorePlan, RestoreStep};
 use crate::change::compare_snapshots;
-use crate::digest::SnapshotId;
+use crate::digest::{ContentDigest, SnapshotId};
 use crate::error::WorkspaceError;
 use crate::git_index::is_same_index;
 use crate::held_objects::is_held;
 use crate::path_image::{PathChange, PathImage, UncoveredReason};
 use crate::relative_path::RelativePath;
-use crate::root_folder::RootFolder;
+use crate::root_folder::{FileStamp, RootFolder, read_image, stat_child};
 use crate::store::ContentStore;
 
 /// The target, the current snapshot, and our batches in between.
@@ -29,6 +29,25 @@ pub struct SnapshotBatch {
     /// Snapshots around batches that other sessions ran meanwhile: their changes belong to those
     /// sessions.
     pub beside: Vec<(SnapshotId, SnapshotId)>,
+    /// `None` if `after` was taken when the effects had ended. Otherwise others may have changed
+    /// files before `after` too, and only what is proven here is ours.
+    pub proof: Option<BatchProof>,
+}
+
+/// What is known to be the work of a batch whose end nobody saw.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct BatchProof {
+    /// The batch was restoring this snapshot.
+    pub restored: Option<SnapshotId>,
+    /// Contents that were announced before they were written; `None` for a file to be removed.
+    pub written: Vec<(RelativePath, Option<ContentDigest>)>,
+}
+
+/// A change within one of our batches.
+struct BatchChange {
+    change: PathChange,
+    /// It is proven to be ours, or happened while we watched.
+    is_ours: bool,
 }
 
 /// The changes of a batch, without those of the batches in `beside`. One of those whose snapshots
@@ -55,10 +74,13 @@ pub(crate) fn build_plan(
     store: &ContentStore,
     request: &PlanRequest<'_>,
 ) -> Result<RestorePlan, WorkspaceError> {
-    let mut history: BTreeMap<RelativePath, Vec<PathChange>> = BTreeMap::new();
+    let mut history: BTreeMap<RelativePath, Vec<BatchChange>> = BTreeMap::new();
     for batch in request.ours {
+        let proven = batch.proof.as_ref().map(|proof| list_proven(store, batch, proof));
         for change in list_batch_changes(store, batch)? {
-            history.entry(change.path.clone()).or_default().push(change);
+            let is_ours = proven.as_ref().is_none_or(|proven| proven.includes(store, &change));
+            let changes = history.entry(change.path.clone()).or_default();
+            changes.push(BatchChange { change, is_ours });
         }
     }
     let mut steps = Vec::new();
@@ -69,6 +91,7 @@ pub(crate) fn build_plan(
         let comparison = ImageComparison { store, path: &change.path };
         if comparison.is_equivalent(&current, &target)
             || is_given_back(store, &change.path, &target)
+            || is_refused_but_same(root, &change.path, [&current, &target])
         {
             continue;
         }
@@ -84,6 +107,45 @@ pub(crate) fn build_plan(
     Ok(RestorePlan { target: request.to, current: request.current, steps })
 }
 
+/// The images that a batch is known to have left, by path.
+#[derive(Default)]
+struct ProvenImages {
+    restored: BTreeMap<RelativePath, PathImage>,
+    written: BTreeMap<RelativePath, Vec<Option<ContentDigest>>>,
+}
+
+/// A snapshot that is gone proves nothing.
+fn list_proven(store: &ContentStore, batch: &SnapshotBatch, proof: &BatchProof) -> ProvenImages {
+    let mut proven = ProvenImages::default();
+    if let Some(restored) = proof.restored
+        && let Ok(changes) = compare_snapshots(store, batch.before, restored)
+    {
+        proven.restored.extend(changes.into_iter().map(|change| (change.path, change.after)));
+    }
+    for (path, content) in &proof.written {
+        proven.written.entry(path.clone()).or_default().push(*content);
+    }
+    proven
+}
+
+impl ProvenImages {
+    fn includes(&self, store: &ContentStore, change: &PathChange) -> bool {
+        let PathChange { path, after, .. } = change;
+        let comparison = ImageComparison { store, path };
+        let is_restored =
+            self.restored.get(path).is_some_and(|image| comparison.is_equivalent(image, after));
+        let written = self.written.get(path).map(Vec::as_slice).unwrap_or_default();
+        is_restored
+            || match after {
+                PathImage::Absent => written.contains(&None),
+                PathImage::File { content, .. } => written.contains(&Some(*content)),
+                PathImage::Link { .. } | PathImage::Folder { .. } | PathImage::Uncovered { .. } => {
+                    false
+                }
+            }
+    }
+}
+
 /// Compares the images of one path in several snapshots.
 struct ImageComparison<'a> {
     store: &'a ContentStore,
@@ -97,11 +159,11 @@ impl ImageComparison<'_> {
         &self,
         target: &PathImage,
         current: &PathImage,
-        ours: &[PathChange],
+        ours: &[BatchChange],
     ) -> bool {
         let mut left = target;
-        for change in ours {
-            if !self.is_equivalent(&change.before, left) {
+        for BatchChange { change, is_ours } in ours {
+            if !is_ours || !self.is_equivalent(&change.before, left) {
                 return false;
             }
             left = &change.after;
@@ -138,6 +200,33 @@ fn is_given_back(store: &ContentStore, path: &RelativePath, target: &PathImage) 
     let is_objects =
         matches!(target, PathImage::Uncovered { reason: UncoveredReason::GitObjects, .. });
     is_objects && is_held(store.folder(), path)
+}
+
+/// One look refused to keep the file, as it holds a key, and the other did not know the key: whether
+/// the file has been the same all along.
+fn is_refused_but_same(root: &RootFolder, path: &RelativePath, images: [&PathImage; 2]) -> bool {
+    let find_stamp = |image: &PathImage| match image {
+        PathImage::Uncovered { reason: UncoveredReason::Refused, stamp } => Some(*stamp),
+        PathImage::Absent
+        | PathImage::File { .. }
+        | PathImage::Link { .. }
+        | PathImage::Folder { .. }
+        | PathImage::Uncovered { .. } => None,
+    };
+    let [one, other] = images;
+    let (stamp, kept) = match (find_stamp(one), find_stamp(other)) {
+        (Some(stamp), None) => (stamp, other),
+        (None, Some(stamp)) => (stamp, one),
+        (Some(_), Some(_)) | (None, None) => return false,
+    };
+    let Some((folder, name)) = path.split_last() else { return false };
+    let is_same = || -> std::io::Result<bool> {
+        let folder = root.open_folder(&folder)?;
+        let Some(stat) = stat_child(&folder, name)? else { return Ok(false) };
+        let is_unchanged = FileStamp::from(&stat).to_uncovered_stamp() == stamp;
+        Ok(is_unchanged && read_image(&folder, name, stamp.size)?.is_same_as(kept))
+    };
+    is_same().unwrap_or(false)
 }
 
 /// Whether the target can be written and the current file can be moved away.

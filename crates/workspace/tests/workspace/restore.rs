@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::io::Write;
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use windlass_workspace::{
     CancelFlag, PathStanding, RelativePath, RestoreConsent, RestoreResult, WorkspaceError,
@@ -261,6 +261,30 @@ fn w12_a_cancelled_restore_stops_between_files_and_can_be_repeated() {
     assert!(!fixture.workspace().has_unfinished_restore());
     fixture.undo(before, after);
     assert_same(&fixture.state(), &tree, "repeated");
+}
+
+#[test]
+fn replacements_are_on_the_disk_before_the_first_is_in_its_place() {
+    let mut fixture = Fixture::in_memory();
+    for name in ["a", "b", "gone"] {
+        fixture.write(name, "old");
+    }
+    let before = fixture.look().id;
+    fixture.write("a", "new");
+    fixture.write("b", "new");
+    std::fs::remove_file(fixture.path("gone")).unwrap();
+    let after = fixture.look().id;
+    let plan = fixture.plan(before, after);
+    let operations = Arc::new(Mutex::new(Vec::new()));
+    let told = Arc::clone(&operations);
+    fixture.workspace().set_disk_hook(move |operation| told.lock().unwrap().push(operation));
+    fixture.workspace().carry_out(&plan, &RestoreConsent::None, &CancelFlag::new()).unwrap();
+    let operations = operations.lock().unwrap();
+    let place = |wanted| operations.iter().position(|one| *one == wanted).unwrap();
+    let last_written = operations.iter().rposition(|one| *one == "write beside").unwrap();
+    let synced = place("sync replacements");
+    assert!(last_written < synced, "{operations:?}");
+    assert!(synced < place("exchange") && synced < place("rename into place"), "{operations:?}");
 }
 
 #[test]

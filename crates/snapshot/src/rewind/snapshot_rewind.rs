@@ -2,20 +2,20 @@
 //! after a record and now, including changes by commands.
 
 use std::path::PathBuf;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use windlass_journal::SnapshotStore;
-use windlass_journal::snapshot_store::SnapshotSpan;
+use windlass_journal::snapshot_store::{RestoreStatus, SnapshotSpan};
 use windlass_tool::count_changed_lines;
 use windlass_workspace::{
     CancelFlag, PathImage, PathStanding, RelativePath, RestoreConsent, RestorePlan, RestoreStep,
     SnapshotId, Workspace, WorkspaceError,
 };
 
-use super::{FileRewind, OverwriteChoice, RestoreStatus, RewindError};
-use crate::clock;
-use crate::snapshot::SharedWorkspace;
-use crate::snapshot::change_summary::classify_change;
-use crate::snapshot::span_changes::list_batches;
+use super::{FileRewind, OverwriteChoice, RewindError};
+use crate::change_summary::classify_change;
+use crate::span_changes::{list_batches, prove_by_edits, read_content};
+use crate::{FileDifference, SharedWorkspace};
 
 /// What a rewind would do to files that snapshots cover.
 pub(super) struct SnapshotPlan {
@@ -27,15 +27,13 @@ pub(super) struct SnapshotPlan {
 pub(super) fn plan_before(
     shared: &SharedWorkspace,
     spans: &[SnapshotSpan],
+    kept: &SnapshotStore,
 ) -> Result<Option<SnapshotPlan>, RewindError> {
     let own: Vec<&SnapshotSpan> = spans.iter().filter(|span| span.root == shared.root()).collect();
     let Some(target) = own.first().and_then(|span| parse_id(&span.from)) else { return Ok(None) };
     let planned = shared.run(|workspace| {
-        if workspace.has_unfinished_restore() {
-            // A process was killed during an earlier restore: complete that first.
-            workspace.finish()?;
-        }
-        let ours = list_batches(workspace, shared, &own)?;
+        let mut ours = list_batches(workspace, shared, &own)?;
+        prove_by_edits(&mut ours, shared, &kept.changes());
         let plan = workspace.plan_batches(target, &ours, &CancelFlag::new())?;
         let root = workspace.root().to_owned();
         let files = plan.steps.iter().filter(|step| is_told(step));
@@ -50,6 +48,15 @@ pub(super) fn plan_before(
     }
 }
 
+/// Completes an earlier rewind whose process was killed.
+pub(super) fn finish_earlier(shared: &SharedWorkspace) -> Result<(), RewindError> {
+    let finished = shared.run(|workspace| match workspace.has_unfinished_restore() {
+        true => workspace.finish().map(drop),
+        false => Ok(()),
+    });
+    finished.map(drop).map_err(|error| snapshot_error(&error))
+}
+
 /// Executes the plan, and returns the files that could not be restored. The rewind is recorded as a
 /// span of its own, so that it can be undone too.
 pub(super) fn carry_out(
@@ -60,8 +67,9 @@ pub(super) fn carry_out(
     overwrite: &OverwriteChoice,
 ) -> Result<Vec<PathBuf>, RewindError> {
     let from = plan.current.to_string();
-    let begun = clock::unix_millis();
-    let number = kept.begin_span(end, shared.root().to_owned(), from, true, begun)?;
+    let begun = unix_millis();
+    let to = Some(plan.target.to_string());
+    let number = kept.begin_span(end, shared.root().to_owned(), from, to, begun)?;
     let root = shared.resolved_root();
     let consent = match overwrite {
         OverwriteChoice::Refuse | OverwriteChoice::Skip => RestoreConsent::None,
@@ -76,9 +84,38 @@ pub(super) fn carry_out(
         .run(|workspace| workspace.carry_out(plan, &consent, &CancelFlag::new()))
         .map_err(|error| snapshot_error(&error))?;
     let Some(report) = report else { return Ok(Vec::new()) };
-    kept.end_span(number, Vec::new(), report.after.to_string(), clock::unix_millis())?;
+    kept.end_span(number, Vec::new(), report.after.to_string(), unix_millis())?;
     let failed = report.outcomes.iter().filter(|outcome| !outcome.result.is_restored());
     Ok(failed.map(|outcome| root.join(outcome.path.as_path())).collect())
+}
+
+/// The wall clock in milliseconds since 1970; zero if it is set to an earlier time.
+fn unix_millis() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Calls `visit` with what the plan would change.
+pub(super) fn visit_steps(
+    shared: &SharedWorkspace,
+    plan: &RestorePlan,
+    name_file: impl Fn(&RelativePath) -> String,
+    visit: &mut impl FnMut(FileDifference),
+) -> Result<(), RewindError> {
+    let visited = shared.run(|workspace| {
+        for step in &plan.steps {
+            if let Some(kind) = classify_change(&step.path, &step.current, &step.target) {
+                visit(FileDifference {
+                    path: name_file(&step.path),
+                    kind,
+                    before: read_content(workspace, &step.current),
+                    after: read_content(workspace, &step.target),
+                });
+            }
+        }
+        Ok(())
+    });
+    visited.map(drop).map_err(|error| snapshot_error(&error))
 }
 
 fn parse_id(text: &str) -> Option<SnapshotId> {
