@@ -43,6 +43,7 @@ pub fn explain_failure(
         what
     };
     let status = failed.status.map_or_else(String::new, |status| format!(" (status {status})"));
+    let said = said.trim_end_matches('.');
     format!("{what}{status} at {}: {said}; {advice}", endpoint.base_url)
 }
 

@@ -8,13 +8,18 @@ use crate::words;
 
 /// Puts what clap found wrong into one line: the cause, then its advice.
 pub(crate) fn clap_to_command_error(error: &clap::Error) -> CommandError {
-    if let (ErrorKind::UnknownArgument, Some(ContextValue::String(flag))) =
-        (error.kind(), error.get(ContextKind::InvalidArg))
-        && let Some(why) = foreign_flags::explain_foreign_flag(flag)
-    {
-        return CommandError::usage(words::describe_unsupported_flag(flag, why));
-    }
     let text = error.to_string();
+    let unknown = match error.kind() {
+        ErrorKind::UnknownArgument => error.get(ContextKind::InvalidArg),
+        // The second word behind a prompt is taken for a subcommand.
+        ErrorKind::ArgumentConflict if text.contains("[PROMPT]") => {
+            error.get(ContextKind::InvalidSubcommand)
+        }
+        _ => None,
+    };
+    if let Some(ContextValue::String(word)) = unknown {
+        return CommandError::usage(describe_unknown_word(word, error, &name_help_page(&text)));
+    }
     let lines = text
         .lines()
         .map(str::trim)
@@ -29,6 +34,39 @@ pub(crate) fn clap_to_command_error(error: &clap::Error) -> CommandError {
         sentence.push_str(line);
     }
     CommandError::usage(words::describe_misuse(&sentence, &name_help_page(&text)))
+}
+
+/// A flag that there is not, or a word behind a whole prompt.
+fn describe_unknown_word(word: &str, error: &clap::Error, page: &str) -> String {
+    if let Some(why) = foreign_flags::explain_foreign_flag(word) {
+        return words::describe_unsupported_flag(word, why);
+    }
+    if word.starts_with('-') {
+        let near = match error.get(ContextKind::SuggestedArg) {
+            Some(ContextValue::String(near)) => Some(near.as_str()),
+            Some(_) | None => None,
+        };
+        return words::describe_unknown_flag(word, near, page);
+    }
+    let typed: Vec<String> = std::env::args().collect();
+    match page {
+        "windlass" => words::describe_unquoted_prompt(word, join_prompt(&typed, word).as_deref()),
+        page => words::describe_surplus_word(word, page),
+    }
+}
+
+/// The words of a prompt without quotes; `None` where it is not sure which they are, or a shell would
+/// read them in another way.
+fn join_prompt(typed: &[String], word: &str) -> Option<String> {
+    let at = typed.iter().skip(1).position(|typed| typed == word)? + 1;
+    let is_word = |typed: &&String| !typed.starts_with('-');
+    let before = typed.get(1..at)?.iter().rev().take_while(is_word).count();
+    let lead = typed.get(..at - before)?.last()?;
+    // What stands behind another flag may be the value of that.
+    let is_sure = at - before == 1 || ["-p", "--print", "--"].contains(&lead.as_str());
+    let words = typed.get(at - before..)?.iter().take_while(is_word);
+    let prompt = words.map(String::as_str).collect::<Vec<&str>>().join(" ");
+    (is_sure && !prompt.contains(['"', '$', '`', '\\', '!'])).then_some(prompt)
 }
 
 /// The command whose usage clap printed.

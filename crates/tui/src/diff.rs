@@ -15,6 +15,14 @@ pub struct DiffCounts {
     pub removed: usize,
 }
 
+impl DiffCounts {
+    /// As people read it: `+2 −1`.
+    pub fn push_to(self, line: &mut StyledLine) {
+        line.push(format!("  +{}", self.added), TextStyle::Success);
+        line.push(format!(" −{}", self.removed), TextStyle::Failure);
+    }
+}
+
 /// Lines that the hunks of a finished edit add and remove.
 pub fn count_changes(hunks: &[Value]) -> DiffCounts {
     let mut counts = DiffCounts::default();
@@ -45,6 +53,23 @@ pub fn render_patch(
         let lines = hunk.get("lines").and_then(Value::as_array).map(Vec::as_slice);
         for line in lines.unwrap_or_default().iter().filter_map(Value::as_str) {
             let Some((kind, text)) = parse_diff_line(line) else { continue };
+            all.push(DiffLine { kind, number: numbers.count(kind), text });
+        }
+    }
+    DiffView::new(path, width).render(&all, lines_max)
+}
+
+/// Renders a unified diff of one file; its headers are left out.
+pub fn render_unified(text: &str, path: &str, width: usize, lines_max: usize) -> Vec<StyledLine> {
+    let mut all = Vec::new();
+    let mut numbers = None;
+    for line in text.lines() {
+        if let Some(starts) = line.strip_prefix("@@ -") {
+            if !all.is_empty() {
+                all.push(DiffLine { kind: DiffLineKind::Gap, number: 0, text: "" });
+            }
+            numbers = LineNumbers::parse(starts);
+        } else if let (Some(numbers), Some((kind, text))) = (&mut numbers, parse_diff_line(line)) {
             all.push(DiffLine { kind, number: numbers.count(kind), text });
         }
     }
@@ -104,6 +129,13 @@ struct LineNumbers {
 }
 
 impl LineNumbers {
+    /// Reads `12,3 +14,5 @@`.
+    fn parse(starts: &str) -> Option<Self> {
+        let (old, new) = starts.split_once(" +")?;
+        let first = |range: &str| range.split([',', ' ']).next()?.parse().ok();
+        Some(Self { old: first(old)?, new: first(new)? })
+    }
+
     fn count(&mut self, kind: DiffLineKind) -> u64 {
         match kind {
             DiffLineKind::Context => {
@@ -307,5 +339,9 @@ mod tests {
             ["   9  a", "  10 -b", "  10 +c", "  11 +d", "      ⋮", "  31  e", "  31 -f"];
         assert_eq!(words, expected);
         assert_eq!(count_changes(&hunks), DiffCounts { added: 2, removed: 2 });
+        let text =
+            "--- x.py\n+++ x.py\n@@ -9,2 +9,3 @@ def f\n a\n-b\n+c\n+d\n@@ -30,2 +31 @@\n e\n-f\n";
+        let lines = render_unified(text, "x.py", 40, 20);
+        assert_eq!(lines.iter().map(StyledLine::plain_text).collect::<Vec<_>>(), expected);
     }
 }

@@ -10,6 +10,7 @@ use windlass_vocabulary::context_usage::ContextUsage;
 use windlass_vocabulary::notice::RunEnding;
 use windlass_vocabulary::{Notice, PermissionMode};
 
+use crate::file_changes::FileChangeView;
 use crate::picker::Picker;
 use crate::slash_command_menu::SlashCommandHint;
 use crate::theme::Theme;
@@ -21,6 +22,13 @@ pub enum PromptAction {
     /// Summarise the history, with this focus.
     Compact(Option<String>),
     ShowText(String),
+    /// Show changed files between two texts, and perhaps let the user choose below.
+    ShowChanges {
+        lead: String,
+        files: Vec<FileChangeView>,
+        rest: String,
+        picker: Option<Picker>,
+    },
     /// Copy the last answer to the clipboard.
     CopyAnswer,
     /// Open the page with all commands and keys.
@@ -35,8 +43,6 @@ pub enum PromptAction {
     OpenInput(ValidatedInput),
     /// Show what was done, and perhaps another picker.
     ShowResult(String, Option<Picker>),
-    /// Show a text of several lines, and let the user choose below it.
-    ShowThenPick(String, Picker),
     /// Show a text now, and perform the action once it is there.
     ShowThenAwait(String, PromptActionFuture),
     /// Open a file of the user in an editor.

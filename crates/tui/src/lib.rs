@@ -8,6 +8,7 @@ pub mod app;
 pub mod composer;
 pub mod diff;
 mod event_loop;
+pub mod file_changes;
 mod file_search;
 pub mod fuzzy;
 pub mod host;

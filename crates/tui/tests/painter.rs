@@ -94,3 +94,13 @@ fn one_changed_line_costs_one_line() {
     let bytes = painter.paint(&[], &live, Cursor::default());
     assert!(bytes.len() < 80, "{bytes:?}");
 }
+
+/// Whoever looks at the screen between two writes sees no half of a page.
+#[test]
+fn a_page_is_one_frame() {
+    let painter = Painter::new(Theme::Plain, 20);
+    let page = [StyledLine::from_text("one", TextStyle::Plain), StyledLine::new()];
+    let bytes = painter.paint_page(&[], &page);
+    assert!(bytes.starts_with("\x1b[?2026h") && bytes.ends_with("\x1b[?2026l"), "{bytes:?}");
+    assert_eq!(painter.paint_page(&page, &page), "");
+}

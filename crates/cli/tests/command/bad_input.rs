@@ -11,8 +11,12 @@ use crate::fixture::{TestDirs, play, run, run_with_input};
 #[test]
 fn every_mistake_costs_one_line() {
     let cases: &[(&[&str], i32, &[&str])] = &[
-        (&["--modle", "x", "-p", "hi"], 2, &["--modle", "--model"]),
-        (&["-p", "hi", "--frobnicate"], 2, &["--frobnicate", "--help"]),
+        (&["--modle", "x", "-p", "hi"], 2, &["no flag `--modle`; did you mean `--model`?"]),
+        (&["-p", "hi", "--frobnicate"], 2, &["no flag `--frobnicate`; see windlass --help"]),
+        (&["mend", "the", "bug"], 2, &["`the` is another", "quote it: \"mend the bug\""]),
+        (&["-p", "mend", "the", "bug", "--verbose"], 2, &["quote it: \"mend the bug\""]),
+        (&["--model", "opus", "mend", "the bug"], 2, &["`the bug` is another; quote it"]),
+        (&["export", "a", "b", "c"], 2, &["one word too many; see windlass export --help"]),
         (&["dmeo"], 2, &["`dmeo`", "windlass demo"]),
         (&["rehaerse", "x.toml"], 2, &["`rehaerse`", "windlass rehearse"]),
         (&["fix the tests"], 2, &["-p"]),

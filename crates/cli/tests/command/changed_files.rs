@@ -92,8 +92,10 @@ fn the_terminal_names_what_a_command_changed_and_shows_the_difference() {
     assert!(shown.contains("a, b (new), c (new)"), "{shown}");
     talk.until(READY);
     talk.key("/diff\r");
-    let shown = talk.until("+++ b/c");
-    assert!(shown.contains("+two") && shown.contains("+++ b/b"), "{shown}");
+    let shown = talk.until("3 files changed.");
+    for words in ["  a  +1 −0\n", "2 +two\n", "  b  +1 −0  created\n", "1 +c\n"] {
+        assert!(shown.contains(words), "{words:?}:\n{shown}");
+    }
     assert_eq!(talk.end(), Some(0));
 }
 

@@ -96,7 +96,7 @@ pub fn describe_run_failure(
         Terminal::MaxTurns => words::ADVICE_TURNS,
         Terminal::MaxBudgetUsd => words::ADVICE_BUDGET,
     };
-    Some(format!("{}; {advice}", ending.why))
+    Some(format!("{}; {advice}", ending.why.trim_end_matches('.')))
 }
 
 /// How the driver begins when no connection came about.

@@ -28,6 +28,19 @@ fn count_indent(line: &StyledLine, width: usize) -> usize {
     if indent <= width / 4 { indent } else { 0 }
 }
 
+/// As [`to_one_line`], with a sign where a line ended: two commands are not one.
+pub fn join_lines(text: &str) -> String {
+    let lines = text.lines().map(to_one_line).filter(|line| !line.is_empty());
+    lines.collect::<Vec<_>>().join(" ↵ ")
+}
+
+/// Begins with a capital letter, as a sentence does.
+pub fn capitalize(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().into_iter().flat_map(char::to_uppercase);
+    first.chain(letters).collect()
+}
+
 /// Joins everything to one line, with single blanks.
 pub fn to_one_line(text: &str) -> String {
     let cleaned = sanitize::strip_control(text);

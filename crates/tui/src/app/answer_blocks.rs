@@ -3,7 +3,7 @@
 
 use windlass_host::display::human_format::format_counted;
 use windlass_vocabulary::notice::ChangedFile;
-use windlass_vocabulary::{ContentBlock, ToolCall, ToolCallId, ToolOutcome};
+use windlass_vocabulary::{ContentBlock, ToolCall, ToolCallId, ToolOutcome, ToolResultPart};
 
 use super::App;
 use super::waiting_blocks::{EndedCall, FinishedBlock};
@@ -35,7 +35,7 @@ impl App {
                 // A call that ended before the answer did is shown where the model made it.
                 ContentBlock::ToolUse(call) => match self.answer.take_ended_call(&call.id) {
                     Some(ended) => self.show_block(FinishedBlock::Call(ended)),
-                    None => self.answer.waiting.wait_for(call.id.clone()),
+                    None => self.answer.waiting.wait_for(call.clone()),
                 },
                 ContentBlock::Text(_)
                 | ContentBlock::Thinking(_)
@@ -134,6 +134,28 @@ impl App {
         self.show_call(EndedCall { id: id.clone(), lines, entry });
     }
 
+    /// A call that never started, such as one of a tool that does not exist, has a result and no end.
+    pub(super) fn show_unstarted_calls(&mut self, results: &[ContentBlock]) {
+        for block in results {
+            let ContentBlock::ToolResult(result) = block else { continue };
+            let is_running = self.find_running_call(&result.call).is_some();
+            let open = self.answer.waiting.open_call(&result.call).cloned();
+            let Some(call) = open.filter(|_| result.is_error && !is_running) else { continue };
+            let texts = result.content.iter().filter_map(|part| match part {
+                ToolResultPart::Text(text) => Some(text.as_str()),
+                ToolResultPart::Media(_) => None,
+            });
+            let said: String = texts.collect();
+            let said = said.replace(ERROR_TAG, "").replace(ERROR_TAG_END, "");
+            let outcome = ToolOutcome::failure(said);
+            let (width, folder) = (self.size.width, &self.session.facts.working_directory);
+            let lines = tool_call_view::render_ended_call(&call, &outcome, width, folder);
+            let id = call.id.clone();
+            let entry = TranscriptEntry::ToolCall(call, Box::new(outcome));
+            self.show_call(EndedCall { id, lines, entry });
+        }
+    }
+
     pub(super) fn handle_tool_denied(&mut self, call: &ToolCall, why: &str) {
         let _ = self.take_running_call(&call.id);
         self.show_denied_call(call.clone(), why);
@@ -179,99 +201,6 @@ impl App {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use windlass_vocabulary::{
-        AttemptId, Json, Message, MessageId, MessageOrigin, Notice, PermissionMode, Role, Tokens,
-    };
-
-    use super::*;
-    use crate::screen_size::ScreenSize;
-    use crate::session_facts::TuiSessionFacts;
-    use crate::view::render_live;
-
-    fn call(id: &str) -> ToolCall {
-        let input = Json::from_checked(&format!(r#"{{"command":"echo {id}"}}"#));
-        ToolCall { id: id.into(), name: "Bash".into(), input, signature: None }
-    }
-
-    fn start(app: &mut App, blocks: Vec<ContentBlock>) {
-        app.handle_notice(&Notice::RunStarted);
-        let mut message = Message::user_text(MessageId(1), MessageOrigin::Model, "");
-        message.role = Role::Assistant;
-        for block in &blocks {
-            if let ContentBlock::ToolUse(call) = block {
-                app.handle_notice(&Notice::ToolStarted(call.clone()));
-            }
-        }
-        message.content = blocks;
-        app.handle_notice(&Notice::MessageAdded(Arc::new(message)));
-    }
-
-    fn end(app: &mut App, id: &str) {
-        let outcome = ToolOutcome::from_text("done");
-        app.handle_notice(&Notice::ToolEnded { call: id.into(), outcome });
-    }
-
-    fn take_scrollback(app: &mut App) -> Vec<String> {
-        let lines = app.take_scrollback(100);
-        lines.iter().map(StyledLine::plain_text).filter(|line| !line.is_empty()).collect()
-    }
-
-    fn new_app() -> App {
-        let size = ScreenSize { width: 80, rows: 24 };
-        App::new(TuiSessionFacts::default(), PermissionMode::Default, size)
-    }
-
-    fn two_calls() -> Vec<ContentBlock> {
-        vec![
-            ContentBlock::Text("Before.".to_owned()),
-            ContentBlock::ToolUse(call("one")),
-            ContentBlock::Text("Between.".to_owned()),
-            ContentBlock::ToolUse(call("two")),
-        ]
-    }
-
-    #[test]
-    fn calls_that_end_in_another_order_stand_as_the_model_made_them() {
-        let mut app = new_app();
-        start(&mut app, two_calls());
-        assert_eq!(take_scrollback(&mut app), ["● Before."]);
-        end(&mut app, "two");
-        assert_eq!(take_scrollback(&mut app), [""; 0], "it waits for the first");
-        app.draw_answer();
-        let live: Vec<String> = render_live(&app).0.iter().map(StyledLine::plain_text).collect();
-        let at = |words: &str| live.iter().position(|line| line.contains(words));
-        assert!(at("● Between.") < at("Bash(echo one)"), "{live:?}");
-        assert!(at("Bash(echo one)") < at("● Bash(echo two)"), "{live:?}");
-        assert!(at("● Between.").is_some() && app.answer.waiting.entries().count() == 2);
-        end(&mut app, "one");
-        let shown = take_scrollback(&mut app);
-        let heads: Vec<&str> =
-            shown.iter().filter(|line| line.starts_with('●')).map(String::as_str).collect();
-        assert_eq!(heads, ["● Bash(echo one)", "● Between.", "● Bash(echo two)"], "{shown:?}");
-        let page = app.transcript.render(80, "");
-        let page: Vec<String> = page.iter().map(StyledLine::plain_text).collect();
-        let at = |words: &str| page.iter().position(|line| line.contains(words));
-        let order = [at("Before."), at("echo one"), at("Between."), at("echo two")];
-        assert!(order.is_sorted() && order[0].is_some(), "{page:?}");
-    }
-
-    #[test]
-    fn a_call_that_never_reports_its_end_holds_nothing_for_ever() {
-        let mut app = new_app();
-        start(&mut app, two_calls());
-        end(&mut app, "two");
-        take_scrollback(&mut app);
-        app.handle_notice(&Notice::RequestStarted {
-            attempt: AttemptId(2),
-            model: "opus".into(),
-            turn: 2,
-            input_estimate: Tokens(1),
-        });
-        let shown = take_scrollback(&mut app);
-        assert!(shown.iter().any(|line| line == "● Bash(echo two)"), "{shown:?}");
-    }
-}
+/// Around errors, for the model.
+const ERROR_TAG: &str = "<tool_use_error>";
+const ERROR_TAG_END: &str = "</tool_use_error>";

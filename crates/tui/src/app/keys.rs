@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use windlass_vocabulary::PermissionMode;
+use windlass_vocabulary::{PermissionAnswer, PermissionMode};
 
 use super::{App, AppAction, LastKey, PickerPurpose};
 use crate::composer::dragged_images;
@@ -305,7 +305,7 @@ impl App {
     fn open_history_search(&mut self) {
         let items = self.input.composer.history().iter().rev().map(|prompt| PickerItem {
             value: prompt.clone(),
-            label: text::to_one_line(prompt),
+            label: text::join_lines(prompt),
             description: String::new(),
         });
         let items: Vec<PickerItem> = items.collect();
@@ -345,8 +345,17 @@ impl App {
 
     fn apply_permission_reply(&mut self, reply: PermissionPromptReply) -> Vec<AppAction> {
         let Some(prompt) = self.dialogs.permission_prompts.pop_front() else { return Vec::new() };
+        self.run.count_wait(!self.dialogs.permission_prompts.is_empty(), self.now);
         if let Some(mode) = reply.mode_after_call {
             self.session.mode_after_call = Some((prompt.call().id.clone(), mode));
+        }
+        if let (PermissionAnswer::Allow { .. }, Some(after)) = (&reply.answer, prompt.file_after())
+        {
+            // The next question about the file shows it as this edit will leave it.
+            let others = self.dialogs.permission_prompts.iter_mut();
+            others
+                .filter(|other| other.file_to_read() == prompt.file_to_read())
+                .for_each(|other| other.set_file_before(Some(after.clone())));
         }
         let save =
             (!reply.rules_to_save.is_empty()).then_some(AppAction::SaveRules(reply.rules_to_save));
@@ -369,7 +378,7 @@ mod tests {
     use crate::permission_prompt::PermissionPrompt;
     use crate::screen_size::ScreenSize;
     use crate::session_facts::TuiSessionFacts;
-    use windlass_vocabulary::{Json, PermissionAnswer, PermissionQuestion, Ticket, ToolCall};
+    use windlass_vocabulary::{Json, PermissionQuestion, Ticket, ToolCall};
 
     const SIZE: ScreenSize = ScreenSize { width: 80, rows: 24 };
 

@@ -17,6 +17,12 @@ use crate::{text, words};
 
 impl App {
     pub fn handle_notice(&mut self, notice: &Notice) -> Vec<AppAction> {
+        let actions = self.apply_notice(notice);
+        self.run.count_wait(!self.dialogs.permission_prompts.is_empty(), self.now);
+        actions
+    }
+
+    fn apply_notice(&mut self, notice: &Notice) -> Vec<AppAction> {
         match notice {
             Notice::RunStarted => self.handle_run_started(),
             Notice::RequestStarted { turn, input_estimate, .. } => {
@@ -100,8 +106,7 @@ impl App {
     }
 
     fn handle_run_started(&mut self) {
-        self.run.shown_changes.clear();
-        self.run.state = RunState::Running { started: self.now };
+        self.run.start(self.now);
         self.input.suggested_prompt.clear();
         self.keys.hint = None;
     }
@@ -165,9 +170,7 @@ impl App {
 
     /// Why a run failed, and what to do about it.
     pub fn show_ending(&mut self, words: &str) {
-        let mut letters = words.chars();
-        let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
-        let words = format!("■ {first}{}", letters.as_str());
+        let words = format!("■ {}", text::capitalize(words));
         self.scrollback.start_text();
         for line in words.lines() {
             let line = StyledLine::from_text(sanitize::strip_control(line), TextStyle::Warning);
@@ -178,10 +181,19 @@ impl App {
     }
 
     fn show_warning(&mut self, words: &str) {
+        self.show_marked("! ", words, TextStyle::Warning);
+    }
+
+    /// Shows what went wrong with something that the user asked for.
+    pub fn show_error(&mut self, words: &str) {
+        self.show_marked("✗ ", &text::capitalize(words), TextStyle::Failure);
+    }
+
+    fn show_marked(&mut self, mark: &str, words: &str, style: TextStyle) {
         self.scrollback.start_text();
-        let words = format!("! {}", sanitize::strip_control(words));
+        let words = format!("{mark}{}", sanitize::strip_control(words));
         for line in words.lines() {
-            let line = StyledLine::from_text(line, TextStyle::Warning);
+            let line = StyledLine::from_text(line, style);
             self.push_scrollback(line.wrap(self.size.width, 2));
         }
     }
@@ -275,6 +287,7 @@ impl App {
                 self.push_scrollback([StyledLine::new()]);
                 self.transcript.push(TranscriptEntry::Prompt(prompt.typed.shown));
             }
+            MessageOrigin::ToolResults => self.show_unstarted_calls(&message.content),
             MessageOrigin::Attachment(
                 AttachmentKind::ChangedFiles
                 | AttachmentKind::Memory
@@ -283,7 +296,6 @@ impl App {
                 | AttachmentKind::Hook,
             )
             | MessageOrigin::Model
-            | MessageOrigin::ToolResults
             | MessageOrigin::Meta(_)
             | MessageOrigin::Hook
             | MessageOrigin::Summary
@@ -301,16 +313,19 @@ impl App {
                 self.tasks.update(tasks);
             }
         }
+        // The call may have changed a file that a question shows.
+        let prompts = self.dialogs.permission_prompts.iter();
+        let reads =
+            prompts.filter_map(|it| Some(AppAction::ReadFile(it.ticket, it.file_to_read()?)));
+        let mut actions: Vec<AppAction> = reads.collect();
         match self.session.mode_after_call.take() {
             Some((call, mode)) if call == *id && !outcome.is_error => {
                 self.session.mode = mode;
-                vec![AppAction::SetMode(mode)]
+                actions.push(AppAction::SetMode(mode));
             }
-            pending => {
-                self.session.mode_after_call = pending;
-                Vec::new()
-            }
+            pending => self.session.mode_after_call = pending,
         }
+        actions
     }
 
     pub(super) fn find_running_call(&mut self, id: &ToolCallId) -> Option<&mut RunningCall> {

@@ -13,6 +13,9 @@ pub struct RunProgress {
     pub turn: u32,
     pub retry: RetryProgress,
     pub calls: Vec<RunningCall>,
+    /// How long the run has waited for answers of the user, and since when it does again.
+    waited: Duration,
+    waits_since: Option<Duration>,
     /// Calls that have ended and whose changes are on the screen.
     pub shown_changes: Vec<ToolCallId>,
 }
@@ -57,11 +60,31 @@ impl RunProgress {
         self.calls.iter().any(|running| ["Bash", "Agent"].contains(&running.call.name.as_str()))
     }
 
-    /// How long the run has taken; zero while idle.
+    pub fn start(&mut self, now: Duration) {
+        self.shown_changes.clear();
+        self.state = RunState::Running { started: now };
+        self.waited = Duration::ZERO;
+        self.waits_since = None;
+    }
+
+    /// Call this after everything that may open or answer a question.
+    pub fn count_wait(&mut self, is_asking: bool, now: Duration) {
+        match (is_asking, self.waits_since) {
+            (true, None) => self.waits_since = Some(now),
+            (false, Some(since)) => {
+                self.waited += now.saturating_sub(since);
+                self.waits_since = None;
+            }
+            (true, Some(_)) | (false, None) => {}
+        }
+    }
+
+    /// How long the run has taken, without the time in which the user was asked; zero while idle.
     pub fn elapsed(&self, now: Duration) -> Duration {
+        let now = self.waits_since.unwrap_or(now);
         match self.state {
             RunState::Idle => Duration::ZERO,
-            RunState::Running { started } => now.saturating_sub(started),
+            RunState::Running { started } => now.saturating_sub(started + self.waited),
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use windlass_vocabulary::ToolCallId;
+use windlass_vocabulary::{ToolCall, ToolCallId};
 
 use crate::markdown_stream::MarkdownStream;
 use crate::styled_line::StyledLine;
@@ -18,7 +18,7 @@ pub struct WaitingBlocks {
 #[expect(clippy::large_enum_variant, reason = "few blocks wait at a time, and most are finished")]
 enum WaitingBlock {
     /// It has not ended: what follows waits for it.
-    OpenCall(ToolCallId),
+    OpenCall(ToolCall),
     Finished(FinishedBlock),
 }
 
@@ -59,7 +59,7 @@ impl WaitingBlocks {
     }
 
     /// What is kept from now on waits for this call.
-    pub(super) fn wait_for(&mut self, call: ToolCallId) {
+    pub(super) fn wait_for(&mut self, call: ToolCall) {
         self.blocks.push_back(WaitingBlock::OpenCall(call));
     }
 
@@ -70,9 +70,18 @@ impl WaitingBlocks {
         None
     }
 
+    /// A call that is waited for.
+    pub(super) fn open_call(&self, id: &ToolCallId) -> Option<&ToolCall> {
+        self.blocks.iter().find_map(|block| match block {
+            WaitingBlock::OpenCall(call) => Some(call).filter(|call| call.id == *id),
+            WaitingBlock::Finished(_) => None,
+        })
+    }
+
     /// Waits no longer for a call that is not shown.
     pub(super) fn forget_call(&mut self, id: &ToolCallId) {
-        self.blocks.retain(|block| !matches!(block, WaitingBlock::OpenCall(open) if open == id));
+        self.blocks
+            .retain(|block| !matches!(block, WaitingBlock::OpenCall(open) if open.id == *id));
     }
 
     /// Takes what waits for nothing any more.
@@ -98,8 +107,7 @@ impl WaitingBlocks {
     }
 
     fn find_open(&mut self, id: &ToolCallId) -> Option<&mut WaitingBlock> {
-        let is_it =
-            |block: &&mut WaitingBlock| matches!(block, WaitingBlock::OpenCall(open) if open == id);
+        let is_it = |block: &&mut WaitingBlock| matches!(block, WaitingBlock::OpenCall(open) if open.id == *id);
         self.blocks.iter_mut().find(is_it)
     }
 
@@ -123,7 +131,7 @@ impl WaitingBlocks {
     /// The calls of the answer, from the first that has not ended.
     pub fn calls(&self) -> impl Iterator<Item = WaitingCall<'_>> {
         self.blocks.iter().filter_map(|block| match block {
-            WaitingBlock::OpenCall(id) => Some(WaitingCall::Open(id)),
+            WaitingBlock::OpenCall(call) => Some(WaitingCall::Open(&call.id)),
             WaitingBlock::Finished(FinishedBlock::Call(ended)) => {
                 ended.lines.first().map(WaitingCall::Ended)
             }

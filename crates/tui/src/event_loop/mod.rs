@@ -325,7 +325,7 @@ impl TuiEventLoop {
 
     fn show_send_error<E: std::fmt::Display>(&mut self, sent: Result<(), E>) {
         if let Err(error) = sent {
-            self.app.show_text(&error.to_string(), TextStyle::Failure);
+            self.app.show_error(&error.to_string());
         }
     }
 

@@ -15,7 +15,7 @@ use crate::app::PickerPurpose;
 use crate::host::{PromptAction, PromptActionFuture};
 use crate::styled_line::TextStyle;
 use crate::typed_prompt::{SentPrompt, TypedPrompt, join_texts};
-use crate::{view, words};
+use crate::{text, view, words};
 
 pub(super) enum TuiTaskOutcome {
     /// A prompt, and what it asks for.
@@ -137,7 +137,7 @@ impl TuiEventLoop {
                 }
                 match *resolved {
                     Ok(action) => self.perform_prompt_action(prompt, action),
-                    Err(problem) => self.app.show_text(&problem, TextStyle::Warning),
+                    Err(problem) => self.app.show_error(&problem),
                 }
             }
             TuiTaskOutcome::InputUnqueued(taken) => self.app.return_to_composer(&taken),
@@ -152,9 +152,7 @@ impl TuiEventLoop {
                 self.status.mark_answered();
             }
             TuiTaskOutcome::RulesSaved(Ok(place)) => self.app.show_dim_line(&place),
-            TuiTaskOutcome::RulesSaved(Err(problem)) => {
-                self.app.show_text(&problem, TextStyle::Failure);
-            }
+            TuiTaskOutcome::RulesSaved(Err(problem)) => self.app.show_error(&problem),
             TuiTaskOutcome::ImageImported(Ok(path)) => {
                 self.app.input.composer.mention_image(&path.to_string_lossy());
             }
@@ -203,9 +201,14 @@ impl TuiEventLoop {
                 self.app.show_dim_line(&words);
                 self.app.dialogs.picker = more.map(|picker| (PickerPurpose::Command, picker));
             }
-            PromptAction::ShowThenPick(text, picker) => {
-                self.app.show_text(&text, TextStyle::Plain);
-                self.app.dialogs.picker = Some((PickerPurpose::Command, picker));
+            PromptAction::ShowChanges { lead, files, rest, picker } => {
+                let (width, folder) =
+                    (self.app.size.width, &self.app.session.facts.working_directory);
+                let mut lines = text::render_plain(&lead, TextStyle::Plain, width);
+                lines.extend(files.iter().flat_map(|file| file.render(folder, width)));
+                lines.extend(text::render_plain(&rest, TextStyle::Dim, width));
+                self.app.show_lines(lines);
+                self.app.dialogs.picker = picker.map(|picker| (PickerPurpose::Command, picker));
             }
             PromptAction::ShowThenAwait(words, rest) => {
                 self.app.show_dim_line(&words);
@@ -263,7 +266,7 @@ fn prints_below_command(prompt: &TypedPrompt, resolved: &Result<PromptAction, St
             | PromptAction::ShowFirstFitting(_)
             | PromptAction::ShowContext(_)
             | PromptAction::ShowResult(..)
-            | PromptAction::ShowThenPick(..)
+            | PromptAction::ShowChanges { .. }
             | PromptAction::ShowThenAwait(..)
             | PromptAction::ModelChanged(..)
             | PromptAction::ToggleVim

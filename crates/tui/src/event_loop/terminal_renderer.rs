@@ -8,7 +8,7 @@ use base64::prelude::BASE64_STANDARD;
 use super::terminal_title::TerminalTitle;
 use crate::app::App;
 use crate::linear_painter::LinearPainter;
-use crate::painter::{Cursor, Painter};
+use crate::painter::{Cursor, FRAME_BEGIN, Painter};
 use crate::raw_terminal::RawTerminal;
 use crate::screen_size::ScreenSize;
 use crate::setup::{NotificationChannel, TuiDisplayOptions};
@@ -158,12 +158,12 @@ impl TerminalRenderer {
                     }
                     return paint_page(&self.terminal, painter, page, app);
                 }
-                if !page.is_empty() {
+                if is_resized || !page.is_empty() {
+                    // The live lines are erased here, and come with the same frame again. The width
+                    // may have changed while the pager was open.
+                    self.terminal.write(FRAME_BEGIN)?;
                     page.clear();
                     self.terminal.set_alternate_screen(false)?;
-                    // The width may have changed while the pager was open.
-                    self.terminal.write(&painter.resize(self.size.width))?;
-                } else if is_resized {
                     self.terminal.write(&painter.resize(self.size.width))?;
                 }
                 app.draw_answer();

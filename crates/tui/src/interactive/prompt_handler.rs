@@ -13,9 +13,13 @@ use windlass_permission::Policy;
 use windlass_vocabulary::notice::RunEnding;
 use windlass_vocabulary::{ContentBlock, ModelName, Notice};
 
+use serde_json::Value;
+
 use super::command_screen::LastHookRuns;
 use super::prompt_history::PromptHistory;
+use super::resume_rewind::RewindChoice;
 use super::{NextSession, appearance, list_command_hints, words};
+use crate::file_changes::FileChangeView;
 use crate::typed_prompt::introduce_shell_output;
 use windlass_assembly::failure_advice;
 use windlass_assembly::options::SettingsOptions;
@@ -196,6 +200,9 @@ impl PromptHandler {
         if let Some(command) = prompt.trim().strip_prefix('!') {
             return self.run_shell_command(command.trim()).await;
         }
+        if let Some(choice) = RewindChoice::parse(prompt.trim()) {
+            return self.refine_rewind(choice).await;
+        }
         if let Some(error) = self.check_command_name(&prompt) {
             return Err(error);
         }
@@ -222,7 +229,8 @@ impl PromptHandler {
             SlashCommand::Diff(wanted) => match &self.journal {
                 Some(journal) => {
                     let id = &self.expander.variables.session_id;
-                    PromptAction::ShowText(diff_blocking(journal, id, &wanted).await?.0)
+                    let report = diff_blocking(journal, id, &wanted).await?.1;
+                    show_differences(&report)
                 }
                 None => no_journal_message(),
             },
@@ -335,6 +343,23 @@ impl PromptHandler {
         self.shell_outputs.lock().unwrap_or_else(PoisonError::into_inner).push(message);
         Ok(PromptAction::ShowText(format!("! {command}\n{printed}\n")))
     }
+}
+
+fn show_differences(report: &Value) -> PromptAction {
+    let to_change = |file: &Value| {
+        let kind = file.get("kind").and_then(Value::as_str).unwrap_or_default();
+        // That a file was there before is no news.
+        let note = if kind == "modified" { "" } else { kind };
+        let change = FileChangeView::from_report(file, note);
+        match change.counts {
+            Some(_) => change,
+            None => FileChangeView { note: words::describe_unshown_change(kind), ..change },
+        }
+    };
+    let files = report.get("files").and_then(Value::as_array).map(Vec::as_slice);
+    let files: Vec<FileChangeView> = files.unwrap_or_default().iter().map(to_change).collect();
+    let rest = words::describe_changes(files.len());
+    PromptAction::ShowChanges { lead: String::new(), files, rest, picker: None }
 }
 
 fn session_ended_error() -> CommandError {

@@ -1,15 +1,22 @@
 //! `/resume` and `/rewind`: other sessions to switch to, and earlier prompts to return to.
 
+use crate::file_changes::FileChangeView;
+use crate::tool_call_view;
 use crate::{Picker, PickerItem, PromptAction};
 use serde_json::Value;
+use std::path::{Path, PathBuf};
+use windlass_driver::rewind::{OverwriteChoice, RewindOptions, RewindScope};
 use windlass_host::environment::process_environment;
 use windlass_journal::transcript::TracedMessage;
+use windlass_vocabulary::{Notice, ToolCall};
 
 use super::prompt_handler::{PromptHandler, no_journal_message};
 use super::prompt_history;
 use super::{NextSession, words};
 use windlass_assembly::report::rewind;
 use windlass_assembly::session;
+use windlass_assembly::session::journal_replay::explain_journal;
+use windlass_assembly::session::snapshots::open_change_log;
 use windlass_assembly::session::{journal_error, rewind_point};
 use windlass_assembly::slash_command::RewindArguments;
 use windlass_host::command_error::{CommandError, to_single_line};
@@ -60,8 +67,21 @@ impl PromptHandler {
             preview.options.dry_run = true;
             let (text, report) =
                 rewind::rewind_open_session(&self.session, journal, id, &preview).await?;
-            return Ok(PromptAction::ShowThenPick(text, pick_rewind_scope(&report)));
+            let calls = list_calls(journal)?.into_iter();
+            let mut calls = calls.filter(|call| Some(call.id.as_str()) == arguments.to.as_deref());
+            let call = calls.next_back().map(|call| self.format_call_title(&call));
+            return Ok(preview_rewind(&text, &report, call.as_deref()));
         }
+        self.carry_out_rewind(journal, arguments, prompts).await
+    }
+
+    async fn carry_out_rewind(
+        &self,
+        journal: &Path,
+        arguments: &RewindArguments,
+        prompts: Vec<TracedMessage>,
+    ) -> Result<PromptAction, CommandError> {
+        let id = &self.expander.variables.session_id;
         let (text, report) =
             rewind::rewind_open_session(&self.session, journal, id, arguments).await?;
         let number = report.get("prompt").and_then(Value::as_u64);
@@ -77,6 +97,122 @@ impl PromptHandler {
             None => PromptAction::ShowText(text),
         })
     }
+}
+
+/// What only lists of the terminal say of a rewind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum RewindChoice {
+    /// Which call of this prompt to go back to.
+    Calls { prompt: usize },
+    /// Whether each file that others changed goes back; those that are answered so far.
+    EachFile { to: String, answers: Vec<bool> },
+}
+
+impl RewindChoice {
+    pub(super) fn parse(prompt: &str) -> Option<Self> {
+        let mut words = prompt.strip_prefix("/rewind ")?.split_whitespace();
+        let to = words.next()?;
+        match words.next()? {
+            "calls" => Some(Self::Calls { prompt: to.parse().ok()? }),
+            "each-file" => {
+                let answers = words.map(|answer| answer == "yes").collect();
+                Some(Self::EachFile { to: to.to_owned(), answers })
+            }
+            _ => None,
+        }
+    }
+}
+
+impl PromptHandler {
+    pub(super) async fn refine_rewind(
+        &self,
+        choice: RewindChoice,
+    ) -> Result<PromptAction, CommandError> {
+        let Some(journal) = &self.journal else { return Ok(no_journal_message()) };
+        let id = &self.expander.variables.session_id;
+        let messages = rewind_point::trace_messages(journal, id)?;
+        let (to, answers) = match choice {
+            RewindChoice::Calls { prompt } => return self.pick_call(journal, &messages, prompt),
+            RewindChoice::EachFile { to, answers } => (to, answers),
+        };
+        let mut arguments = RewindArguments {
+            to: Some(to.clone()),
+            scope: RewindScope { conversation: true, files: true },
+            options: RewindOptions { dry_run: true, ..RewindOptions::default() },
+        };
+        let (_, report) =
+            rewind::rewind_open_session(&self.session, journal, id, &arguments).await?;
+        let foreign = list_files(&report).iter().filter(|file| is_foreign(file));
+        let foreign: Vec<&str> =
+            foreign.filter_map(|file| file.get("path").and_then(Value::as_str)).collect();
+        if let Some(file) = foreign.get(answers.len()) {
+            return Ok(PromptAction::OpenPicker(self.ask_file(&to, &answers, file)));
+        }
+        let wanted = foreign.iter().zip(&answers).filter(|(_, is_wanted)| **is_wanted);
+        let wanted = wanted.map(|(path, _)| PathBuf::from(path)).collect();
+        arguments.options =
+            RewindOptions { dry_run: false, overwrite: OverwriteChoice::Files(wanted) };
+        let prompts = messages.into_iter().filter(|traced| traced.is_prompt).collect();
+        self.carry_out_rewind(journal, &arguments, prompts).await
+    }
+
+    fn format_call_title(&self, call: &ToolCall) -> String {
+        tool_call_view::format_title(call, &self.cwd.to_string_lossy())
+    }
+
+    fn ask_file(&self, to: &str, answers: &[bool], file: &str) -> Picker {
+        let given: String =
+            answers.iter().map(|is_yes| if *is_yes { " yes" } else { " no" }).collect();
+        let item = |answer: &str, label: &str| PickerItem {
+            value: format!("/rewind {to} each-file{given} {answer}"),
+            label: label.to_owned(),
+            description: String::new(),
+        };
+        let items = vec![item("no", words::FILE_KEEP), item("yes", words::FILE_OVERWRITE)];
+        Picker::new(words::title_overwrite(&self.shorten_path(file)), items)
+    }
+
+    /// The calls of a prompt whose changes can be taken back, the newest first.
+    fn pick_call(
+        &self,
+        journal: &Path,
+        messages: &[TracedMessage],
+        prompt: usize,
+    ) -> Result<PromptAction, CommandError> {
+        let mut prompts = messages.iter().filter(|traced| traced.is_prompt).map(|it| it.record);
+        let begin = prompt.checked_sub(1).and_then(|at| prompts.nth(at)).unwrap_or(u64::MAX);
+        let end = prompts.next().unwrap_or(u64::MAX);
+        let spans = open_change_log(journal)?.find_spans_after(begin.saturating_sub(1));
+        let spans = spans.into_iter().filter(|span| span.record < end && !span.is_rewind);
+        let changing: Vec<String> = spans.flat_map(|span| span.calls).collect();
+        let calls = list_calls(journal)?.into_iter().rev();
+        let calls = calls.filter(|call| changing.iter().any(|id| id == call.id.as_str()));
+        let items: Vec<PickerItem> = calls
+            .map(|call| PickerItem {
+                value: format!("/rewind {}", call.id),
+                label: self.format_call_title(&call),
+                description: String::new(),
+            })
+            .collect();
+        Ok(match items.is_empty() {
+            true => PromptAction::ShowText(words::NO_CALL_TO_REWIND.to_owned()),
+            false => PromptAction::OpenPicker(Picker::new(words::TITLE_REWIND_CALL, items)),
+        })
+    }
+}
+
+/// The calls of a session that started, the oldest first.
+fn list_calls(journal: &Path) -> Result<Vec<ToolCall>, CommandError> {
+    let mut calls = Vec::new();
+    explain_journal(journal, |step| {
+        for notice in step.notices {
+            if let Notice::ToolStarted(call) = notice {
+                calls.push(call);
+            }
+        }
+    })
+    .map_err(|error| journal_error(&error))?;
+    Ok(calls)
 }
 
 /// The newest prompt first.
@@ -97,13 +233,48 @@ fn pick_prompt(prompts: Vec<TracedMessage>) -> PromptAction {
     }
 }
 
+/// What would change, and the question below it.
+fn preview_rewind(text: &str, report: &Value, call: Option<&str>) -> PromptAction {
+    let files = list_files(report);
+    // The conversation, a line for each file, and the rest.
+    let lead = match call {
+        Some(call) => words::describe_rewind_to_call(call),
+        None => text.lines().next().unwrap_or_default().to_owned(),
+    };
+    let rest: Vec<&str> = text.lines().skip(1 + files.len()).collect();
+    let to_change = |file: &Value| {
+        let is_removed = file.get("removed").and_then(Value::as_bool).unwrap_or(false);
+        let note = match file.get("standing").and_then(Value::as_str) {
+            Some("changed_by_others") => words::CHANGED_BY_OTHERS,
+            Some("not_kept") => words::NOT_STORED,
+            Some(_) | None if is_removed => words::REMOVED,
+            Some(_) | None => "",
+        };
+        FileChangeView::from_report(file, note)
+    };
+    PromptAction::ShowChanges {
+        lead,
+        files: files.iter().map(to_change).collect(),
+        rest: rest.join("\n"),
+        picker: Some(pick_rewind_scope(report)),
+    }
+}
+
+fn list_files(report: &Value) -> &[Value] {
+    report.get("files").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
+}
+
+fn is_foreign(file: &Value) -> bool {
+    file.get("standing").and_then(Value::as_str) == Some("changed_by_others")
+}
+
 /// What to take back. The first answer changes nothing.
 fn pick_rewind_scope(report: &Value) -> Picker {
-    let number = report.get("prompt").and_then(Value::as_u64).unwrap_or(0);
-    let files = report.get("files").and_then(Value::as_array).map(Vec::as_slice);
-    let files = files.unwrap_or_default();
-    let is_foreign =
-        |file: &Value| file.get("standing").and_then(Value::as_str) == Some("changed_by_others");
+    let number = report.get("prompt").and_then(Value::as_u64);
+    // A call has no number.
+    let name = report.get("uuid").and_then(Value::as_str).unwrap_or_default();
+    let to = number.map_or_else(|| name.to_owned(), |number| number.to_string());
+    let files = list_files(report);
     let item = |arguments: &str, label: &str, description: &str| PickerItem {
         value: format!("/rewind{arguments}"),
         label: label.to_owned(),
@@ -112,22 +283,30 @@ fn pick_rewind_scope(report: &Value) -> Picker {
     let mut items = vec![item("", words::REWIND_NO, "")];
     if !files.is_empty() {
         // Files changed by other programs are only overwritten by an explicit choice.
-        if files.iter().any(is_foreign) {
-            let skip = format!(" {number} both skip-changed");
+        let foreign = files.iter().filter(|file| is_foreign(file)).count();
+        if foreign > 0 {
+            let skip = format!(" {to} both skip-changed");
             items.push(item(&skip, words::REWIND_SKIP, words::REWIND_SKIP_NOTE));
-            let scope = format!(" {number} both overwrite");
+            let scope = format!(" {to} both overwrite");
             items.push(item(&scope, words::REWIND_OVERWRITE, words::REWIND_OVERWRITE_NOTE));
         } else {
-            items.push(item(&format!(" {number} both"), words::REWIND_BOTH, ""));
-            items.push(item(&format!(" {number} files"), words::REWIND_FILES, ""));
+            items.push(item(&format!(" {to} both"), words::REWIND_BOTH, ""));
+            items.push(item(&format!(" {to} files"), words::REWIND_FILES, ""));
+        }
+        if foreign > 1 {
+            items.push(item(&format!(" {to} each-file"), words::REWIND_EACH_FILE, ""));
         }
     }
-    items.push(item(&format!(" {number} conversation"), words::REWIND_CONVERSATION, ""));
+    items.push(item(&format!(" {to} conversation"), words::REWIND_CONVERSATION, ""));
+    if let Some(number) = number.filter(|_| !files.is_empty()) {
+        let calls = format!(" {number} calls");
+        items.push(item(&calls, words::REWIND_CALLS, words::REWIND_CALLS_NOTE));
+    }
     Picker::new(words::TITLE_REWIND_SCOPE, items)
 }
 
 /// The sessions of a directory that have a prompt; each value is an id.
-pub(super) fn list_session_items(cwd: &std::path::Path) -> Result<Vec<PickerItem>, CommandError> {
+pub(super) fn list_session_items(cwd: &Path) -> Result<Vec<PickerItem>, CommandError> {
     let catalogue = session::open_catalogue(&process_environment)?;
     let sessions = catalogue.list(Some(cwd)).map_err(|error| journal_error(&error))?;
     let with_prompt = sessions.into_iter().filter(|listed| !listed.summary.prompt.is_empty());
@@ -145,5 +324,6 @@ pub(super) fn list_session_items(cwd: &std::path::Path) -> Result<Vec<PickerItem
         .collect())
 }
 
-const LABEL_MAX: usize = 60;
+/// A list cuts it to the width of the screen.
+const LABEL_MAX: usize = 200;
 const SESSIONS_MAX: usize = 500;

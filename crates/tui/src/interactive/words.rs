@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use windlass_host::display::human_format::format_counted;
 use windlass_vocabulary::notice::RunEnding;
 use windlass_vocabulary::{FailureKind, Terminal};
 
@@ -38,6 +39,37 @@ pub(super) const REWIND_SKIP: &str = "Yes, both, but keep changes by others";
 pub(super) const REWIND_SKIP_NOTE: &str = "those files stay as they are now";
 pub(super) const REWIND_OVERWRITE: &str = "Yes, both, and overwrite changes by others";
 pub(super) const REWIND_OVERWRITE_NOTE: &str = "these files were changed outside this session";
+
+pub(super) const REWIND_EACH_FILE: &str = "Yes, both, and ask about each file that others changed";
+pub(super) const REWIND_CALLS: &str = "Only back to one of its calls";
+pub(super) const REWIND_CALLS_NOTE: &str = "choose the call";
+pub(super) const TITLE_REWIND_CALL: &str = "Rewind to before which call?";
+pub(super) const NO_CALL_TO_REWIND: &str = "No call of this prompt has changes to take back.";
+pub(super) fn describe_rewind_to_call(call: &str) -> String {
+    format!("Would rewind the conversation to before {call}")
+}
+
+pub(super) const FILE_KEEP: &str = "No, keep it as it is now";
+pub(super) const FILE_OVERWRITE: &str = "Yes, overwrite it";
+
+pub(super) fn title_overwrite(file: &str) -> String {
+    format!("Others changed {file}. Overwrite it?")
+}
+
+pub(super) const CHANGED_BY_OTHERS: &str = "changed by others since";
+pub(super) const NOT_STORED: &str = "cannot be restored: too large, or there is no room";
+pub(super) const REMOVED: &str = "removed";
+
+pub(super) fn describe_changes(files: usize) -> String {
+    match files {
+        0 => "No files changed.".to_owned(),
+        files => format!("{} changed.", format_counted(files, "file")),
+    }
+}
+
+pub(super) fn describe_unshown_change(kind: &str) -> String {
+    format!("{kind}; not text, or not kept")
+}
 
 pub(super) fn describe_resume(id: &str) -> String {
     format!("Resume this session with: windlass --resume {id}")
@@ -295,7 +327,7 @@ pub(super) const RULE_ADD: &str = "Add a rule";
 pub(super) const RULE_UNTRUSTED: &str = " (no effect: the folder is not trusted)";
 pub(super) const RULE_KEEP: &str = "No, keep it";
 pub(super) const RULE_REMOVE: &str = "Yes, remove it";
-pub(super) const TITLE_NEW_RULE: &str = "New rule: what, and for whom?";
+pub(super) const TITLE_NEW_RULE: &str = "Add which kind of rule?";
 pub(super) const RULE_SYNTAX: &str =
     "a tool, or a tool and what of it: Bash(git log:*), Read(~/notes/**)";
 pub(super) const TITLE_CHECK: &str = "Check which command?";

@@ -104,9 +104,10 @@ impl PermissionPrompt {
             );
         }
         // Paths look as they do above: relative to the working directory.
+        let why = self.shorten_reason();
         let why = match self.working_directory.as_str() {
-            "" => self.question.why.clone(),
-            folder => self.question.why.replace(&format!("{folder}/"), ""),
+            "" => why,
+            folder => why.replace(&format!("{folder}/"), ""),
         };
         let why = text::to_one_line(&why);
         reason.extend(StyledLine::from_text(format!("  {why}"), TextStyle::Dim).wrap(width, 2));
@@ -142,12 +143,37 @@ impl PermissionPrompt {
         }
         let shown = match self.input_field("command") {
             Some(command) => command.to_owned(),
-            None => tool_call_view::format_input(&self.question.call),
+            None => tool_call_view::format_whole_input(&self.question.call),
         };
         let parts = extract_quoted(&self.question.why);
         let lines =
             shown.lines().map(|line| highlight_parts(&sanitize::escape_invisible(line), &parts));
         lines.flat_map(|line| line.wrap(width, 2)).collect()
+    }
+
+    /// The reason without what stands above it: the whole command.
+    fn shorten_reason(&self) -> String {
+        let why = self.question.why.as_str();
+        let command = self.input_field("command").unwrap_or_default();
+        let is_command = |part: &str| match part.strip_suffix('…') {
+            Some(start) => command.starts_with(start),
+            None => part == command,
+        };
+        let parts = why.split_once(": `").and_then(|(lead, rest)| {
+            let (part, rest) = rest.rsplit_once("` (")?;
+            let (reason, end) = rest.rsplit_once(')')?;
+            is_command(part).then(|| format!("{lead}: {reason}{end}"))
+        });
+        parts.unwrap_or_else(|| why.to_owned())
+    }
+
+    /// What the file will hold after the call; `None` if it changes none, or the edit does not fit.
+    pub(crate) fn file_after(&self) -> Option<String> {
+        if let Some(content) = self.input_field("content") {
+            return Some(content.to_owned());
+        }
+        let edit = (self.input_field("old_string")?, self.input_field("new_string")?);
+        self.apply_edit(edit.0, edit.1).map(|(_, after)| after)
     }
 
     /// The file before and after an edit; `None` if the file is not known or the edit does not fit it.

@@ -6,7 +6,7 @@ use serde_json::Value;
 use windlass_permission::sanitize;
 use windlass_vocabulary::{Json, MediaContent, ToolCall, ToolOutcome, ToolResultPart};
 
-use crate::diff::{DiffCounts, DiffView};
+use crate::diff::DiffView;
 use crate::styled_line::{StyledLine, TextStyle};
 use crate::{diff, text, words};
 use planning_calls::PlanningCall;
@@ -16,7 +16,7 @@ pub fn format_title(call: &ToolCall, folder: &str) -> String {
     if let Some(planning) = PlanningCall::parse(call) {
         return planning.title();
     }
-    let shown = text::to_one_line(&extract_main_input(call));
+    let shown = text::join_lines(&extract_main_input(call));
     let below = shown.strip_prefix(folder).and_then(|rest| rest.strip_prefix('/'));
     format!("{}({})", call.name, below.filter(|_| !folder.is_empty()).unwrap_or(&shown))
 }
@@ -54,15 +54,27 @@ pub fn format_input(call: &ToolCall) -> String {
     lines
 }
 
+/// The whole input, what says most about it first.
+pub fn format_whole_input(call: &ToolCall) -> String {
+    let input: Value = serde_json::from_str(call.input.as_str()).unwrap_or_default();
+    let main = extract_main_input(call);
+    let rest = format_input(call);
+    let is_field = MAIN_FIELDS.iter().any(|field| input.get(field).is_some_and(Value::is_string));
+    match is_field && !rest.contains(&main) {
+        true => format!("{main}\n{rest}"),
+        false => rest,
+    }
+}
+
 pub fn render_summary_line(call: &ToolCall, outcome: &ToolOutcome, folder: &str) -> StyledLine {
     let (sign, style) =
         if outcome.is_error { ("✗ ", TextStyle::Failure) } else { ("● ", TextStyle::Success) };
     let mut line =
         StyledLine::from_text(sign, style).with_span(format_title(call, folder), TextStyle::Plain);
     if let Some(hunks) = parse_patch(outcome) {
-        let DiffCounts { added, removed } = diff::count_changes(&hunks);
+        diff::count_changes(&hunks).push_to(&mut line);
+    } else if let Some(added) = count_new_lines(call, outcome) {
         line.push(format!("  +{added}"), TextStyle::Success);
-        line.push(format!(" −{removed}"), TextStyle::Failure);
     }
     if let Some(code) = parse_exit_code(outcome) {
         line.push(format!("  exit {code}"), TextStyle::Failure);
@@ -176,6 +188,14 @@ fn parse_patch(outcome: &ToolOutcome) -> Option<Vec<Value>> {
         Value::Array(hunks) if !hunks.is_empty() => Some(hunks),
         _ => None,
     }
+}
+
+/// Lines of a file that the call created.
+fn count_new_lines(call: &ToolCall, outcome: &ToolOutcome) -> Option<usize> {
+    let structured: Value = serde_json::from_str(outcome.structured.as_ref()?.as_str()).ok()?;
+    let is_new = structured.get("type").and_then(Value::as_str) == Some("create");
+    let input: Value = serde_json::from_str(call.input.as_str()).ok()?;
+    input.get("content")?.as_str().filter(|_| is_new).map(|content| content.lines().count())
 }
 
 /// The old and the new text of an edit that was not made.
@@ -328,9 +348,9 @@ const MAIN_FIELDS: &[&str] = &[
 const TOOLS_WITHOUT_OUTPUT: &[&str] = &["Read", "Glob", "Grep", "TodoWrite", "Skill", "WebFetch"];
 const TITLE_LINES_MAX: usize = 3;
 const FAILURE_LINES_MAX: usize = 3;
-/// A patch, the answers to questions, and what was started in the background.
-const STRUCTURED_FIELDS_KEPT: [&str; 5] =
-    ["structuredPatch", "answers", "backgroundTaskId", "status", "agentId"];
+/// A patch, whether a file is new, the answers to questions, and what was started in the background.
+const STRUCTURED_FIELDS_KEPT: [&str; 6] =
+    ["structuredPatch", "type", "answers", "backgroundTaskId", "status", "agentId"];
 const STRUCTURED_BYTES_MAX: usize = 128 * 1024;
 const TAIL_MAX: usize = 4;
 const CHANGES_MAX: usize = 40;

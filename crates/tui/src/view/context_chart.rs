@@ -66,10 +66,11 @@ pub fn render_context_chart(inventory: &ContextUsage, width: usize) -> Vec<Style
     let window = inventory.window.0.max(1);
     let percent = inventory.total.0.saturating_mul(100) / window;
     let head = format!(
-        "{}: {} of {} tokens ({percent} %)",
+        "{}: {} of {} tokens ({})",
         inventory.model,
         format_thousands(inventory.total.0),
-        format_thousands(inventory.window.0)
+        format_thousands(inventory.window.0),
+        words::format_percent(percent)
     );
     let mut lines = StyledLine::from_text(head, TextStyle::Bold).wrap(width, 2);
     let full =
@@ -194,7 +195,7 @@ mod tests {
             assert!(lines.iter().all(|line| line.width() <= width), "{width}");
             let words: Vec<String> = lines.iter().map(StyledLine::plain_text).collect();
             let words = words.join("\n");
-            for number in ["61,234", "12,000", "49,234", "20,000", "30 %"] {
+            for number in ["61,234", "12,000", "49,234", "20,000", "30%"] {
                 assert!(words.contains(number), "{width}: {number}:\n{words}");
             }
         }

@@ -7,6 +7,8 @@ pub mod help_page;
 mod status_line;
 
 use std::time::Duration;
+
+use unicode_width::UnicodeWidthStr;
 use windlass_host::display::human_format::format_counted;
 
 use crate::app::{App, RunningCall, SubagentProgress, TaskMark, WaitingCall};
@@ -235,7 +237,7 @@ fn render_queued_input(app: &App) -> Vec<StyledLine> {
         .queued_input
         .iter()
         .map(|prompt| {
-            let shown = words::describe_queued(&text::to_one_line(&prompt.typed.shown));
+            let shown = words::describe_queued(&text::join_lines(&prompt.typed.shown));
             StyledLine::from_text(format!("  {shown}"), TextStyle::Dim)
                 .truncate_to_width(app.size.width)
         })
@@ -254,11 +256,19 @@ fn render_queued_input(app: &App) -> Vec<StyledLine> {
 fn render_suggestions(app: &App) -> Vec<StyledLine> {
     let suggestions = app.find_suggestions();
     let selected = app.completion.selected.min(suggestions.len().saturating_sub(1));
-    let widest = suggestions.iter().map(|one| one.label.chars().count()).max().unwrap_or(0).min(28);
+    let labels = suggestions.iter().map(|one| text::to_one_line(&one.label));
+    let widest = labels.map(|label| label.width()).max().unwrap_or(0);
+    let has_notes = suggestions.iter().any(|one| !one.description.is_empty());
+    // Arguments give way to what a command does, and never the name of the command.
+    let room = if has_notes { (app.size.width * 2 / 5).min(LABEL_MAX) } else { widest };
     let lines = suggestions.iter().enumerate().map(|(number, one)| {
         let style = if number == selected { TextStyle::Selected } else { TextStyle::Code };
-        StyledLine::from_text(format!("  {:widest$}  ", text::to_one_line(&one.label)), style)
-            .with_span(text::to_one_line(&one.description), TextStyle::Dim)
+        let label = text::to_one_line(&one.label);
+        let name = label.split(' ').next().map_or(0, UnicodeWidthStr::width);
+        let label = StyledLine::from_text(label, style).truncate_to_width(room.max(name + 1));
+        let gap = " ".repeat(widest.min(room).saturating_sub(label.width()) + 2);
+        let line = StyledLine::from_text(format!("  {}", label.plain_text()), style);
+        line.with_span(format!("{gap}{}", text::to_one_line(&one.description)), TextStyle::Dim)
             .truncate_to_width(app.size.width)
     });
     lines.collect()
@@ -270,6 +280,8 @@ fn spinner_frame(now: Duration) -> char {
     SPINNER_FRAMES.get(at).copied().unwrap_or('●')
 }
 
+/// Of a command with its arguments, beside what it does.
+const LABEL_MAX: usize = 34;
 const LIST_MAX: usize = 16;
 const LINEAR_MAX: usize = 200;
 const TASKS_MAX: usize = 6;

@@ -48,7 +48,7 @@ fn build_line(app: &App, bar: BarUse) -> StyledLine {
             push_context_bar(&mut line, app.usage.inventory.as_ref(), percent);
             line.push(" ", TextStyle::Dim);
         }
-        line.push(format!("{percent}%"), TextStyle::Dim);
+        line.push(words::format_percent(percent), TextStyle::Dim);
     }
     match facts.budget {
         Some(budget) => {

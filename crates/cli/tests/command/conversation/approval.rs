@@ -260,3 +260,92 @@ fn keys_meant_for_something_else_answer_nothing() {
     assert!(!dirs.file("made.txt").exists());
     assert_eq!(talk.end_after_clear(), Some(0));
 }
+
+/// Both questions stand before the first edit is made: the second must not be shown against a file that
+/// the first one changes.
+#[test]
+fn a_second_edit_of_a_file_is_shown_behind_the_first() {
+    let dirs = TestDirs::new();
+    let path = dirs.file("poem.txt");
+    std::fs::write(&path, "one\ntwo\nthree\n").expect("a file");
+    let edit =
+        |old: &str, new: &str| json!({"file_path": path, "old_string": old, "new_string": new});
+    let script = Script::new()
+        .answer(ScriptedAnswer::call("Read", json!({"file_path": path})))
+        .answer(
+            ScriptedAnswer::text("Twice.")
+                .tool("Edit", edit("one\n", "uno\nuno and a half\n"))
+                .tool("Edit", edit("three", "tre"))
+                .when_result("one"),
+        )
+        .answer(ScriptedAnswer::text("Edited.").repeat(0));
+    let server = play(script);
+    let mut talk = Talk::sized(dirs.asking(&server.url(), &["translate"]), 40, 80);
+    talk.until("1 more question is waiting");
+    talk.until("1 +uno");
+    talk.until(ASKED);
+    talk.key("2");
+    let asked = talk.when("the second question", |screen| {
+        let shown = screen.contents();
+        shown.contains("+tre\n") && shown.contains(ASKED)
+    });
+    assert!(asked.contains("2  uno and a half\n") && asked.contains("4 +tre"), "{asked}");
+    talk.key("2");
+    talk.until("Edited.");
+    assert_eq!(std::fs::read_to_string(&path).expect("a file"), "uno\nuno and a half\ntwo\ntre\n");
+    assert_eq!(talk.end(), Some(0));
+}
+
+#[test]
+fn a_question_shows_first_what_is_asked_for_and_says_nothing_twice() {
+    let dirs = TestDirs::new();
+    let page = json!({"prompt": "What is new?", "url": "https://example.com/news"});
+    let outside = json!({"file_path": "/etc/hostname"});
+    let script = Script::new()
+        .answer(ScriptedAnswer::call("WebFetch", page))
+        .answer(ScriptedAnswer::call("Read", outside))
+        .answer(ScriptedAnswer::call("Bash", json!({"command": "touch made.txt"})))
+        .answer(ScriptedAnswer::text("Over.").repeat(0));
+    let server = play(script);
+    let mut talk = Talk::sized(dirs.asking(&server.url(), &["look"]), 40, 100);
+    let asked = talk.until(ASKED);
+    let page = "Fetch this page?\n  https://example.com/news\n  prompt: What is new?\n";
+    assert!(asked.contains(page), "{asked}");
+    talk.key("n");
+    talk.until("Read this file?");
+    let asked = talk.until(ASKED);
+    assert!(asked.contains("Read this file?\n  /etc/hostname\n"), "{asked}");
+    talk.key("n");
+    talk.until("Run this command?");
+    let asked = talk.until(ASKED);
+    assert!(asked.contains("default mode asks: it changes files."), "{asked}");
+    assert_eq!(asked.matches("touch made.txt").count(), 1, "{asked}");
+    talk.key("n");
+    talk.until("Over.");
+    assert_eq!(talk.end(), Some(0));
+}
+
+#[test]
+fn a_new_file_says_how_long_it_is() {
+    let dirs = TestDirs::new();
+    let path = dirs.file("new.txt");
+    let script = Script::new()
+        .answer(ScriptedAnswer::call("Write", json!({"file_path": path, "content": "a\nb\nc\n"})))
+        .answer(ScriptedAnswer::text("Written.").repeat(0));
+    let server = play(script);
+    let flags = ["--dangerously-skip-permissions", "--", "write"];
+    let talk = Talk::begin(dirs.asking(&server.url(), &flags));
+    let shown = talk.until("Written.");
+    assert!(shown.contains("● Write(new.txt)  +3\n"), "{shown}");
+    assert_eq!(talk.end(), Some(0));
+    let mut talk = Talk::begin(dirs.asking(&server.url(), &["-c"]));
+    talk.until("● Write(new.txt)  +3\n");
+    talk.until(READY);
+    talk.key("\u{f}");
+    talk.until("Esc to go back");
+    let page = talk.look(vt100::Screen::contents);
+    assert!(page.contains("● Write(new.txt)  +3\n"), "{page}");
+    talk.key("q");
+    talk.until(READY);
+    assert_eq!(talk.end(), Some(0));
+}

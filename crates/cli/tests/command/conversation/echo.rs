@@ -81,9 +81,9 @@ fn a_mistyped_command_costs_nothing() {
     let mut talk = Talk::sized(dirs.asking::<&str>(&server.url(), &[]), 24, 100);
     talk.until(READY);
     talk.key("/contxt\r");
-    talk.until("unknown command /contxt; did you mean /context?");
+    talk.until("Unknown command /contxt; did you mean /context?");
     talk.key("/frobnicate now\r");
-    talk.until("unknown command /frobnicate; /help lists the commands");
+    talk.until("Unknown command /frobnicate; /help lists the commands");
     assert!(server.requests().is_empty(), "nothing was sent");
     // A path is no command, and neither is what has a blank before it.
     talk.key("/etc/hosts says what?\r");

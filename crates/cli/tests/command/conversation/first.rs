@@ -59,7 +59,7 @@ fn a_folder_that_brings_something_along_is_asked_about_once() {
     let mut talk = Talk::begin(dirs.asking::<&str>(&server.url(), &[]));
     let shown = talk.until("Do you trust this folder?");
     assert!(shown.contains("Bash(touch:*)"), "all of it is shown:\n{shown}");
-    assert!(shown.contains("› No, continue without it"), "{shown}");
+    assert!(shown.contains("› 1. No, continue without it"), "{shown}");
     talk.key("yes\r");
     talk.until(READY);
     talk.key("/permissions\r");

@@ -3,6 +3,7 @@
 mod approval;
 mod attention;
 mod background;
+mod changes;
 mod composer;
 mod echo;
 mod failures;

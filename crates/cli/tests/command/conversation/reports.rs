@@ -80,7 +80,7 @@ fn what_a_command_prints_stands_apart() {
     });
     for block in [
         "\n\n> /cost\n\nmodel ",
-        "\n\n> /exprot\n\nunknown command",
+        "\n\n> /exprot\n\n✗ Unknown command",
         "\n\n> /copy\n\n  · Copied",
         ")\n\n> thanks\n\n● An",
     ] {

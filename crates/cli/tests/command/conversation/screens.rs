@@ -34,14 +34,14 @@ fn a_rule_is_checked_as_it_is_typed_kept_in_its_file_and_taken_out_again() {
     talk.key("/permissions\r");
     let shown = talk.until("Check a command");
     for row in [
-        "deny WebFetch  managed · --managed-settings:1",
+        "3. deny WebFetch     managed · --managed-settings:1",
         "allow Bash(ls:*)  user · ~/.claude/settings.json:5",
-        "deny WebSearch  this session",
+        "5. deny WebSearch    this session",
     ] {
         assert!(shown.contains(row), "{row}:\n{shown}");
     }
     talk.key("Add a rule\r");
-    talk.until("New rule: what, and for whom?");
+    talk.until("Add which kind of rule?");
     talk.key("allow for me in all\r");
     talk.until("Rule to allow for me in all projects");
     talk.key("Bash(touch:*\r");
@@ -176,7 +176,7 @@ fn a_server_is_looked_at_switched_off_and_connected_anew() {
     talk.key("\u{1b}");
     talk.until(READY);
     talk.key("/mcp nobody\r");
-    talk.until("no MCP server `nobody`");
+    talk.until("No MCP server `nobody`");
     assert_eq!(talk.end(), Some(0));
 }
 
@@ -278,7 +278,7 @@ fn another_provider_goes_on_with_the_same_conversation() {
     assert!(shown.contains("current"), "{shown}");
     talk.key("mine/");
     let shown = talk.until("mine/small  90,000 tokens");
-    assert!(shown.contains("$0.12 in, $1 out per million"), "{shown}");
+    assert!(shown.contains("$0.125 in, $1.00 out per million"), "{shown}");
     talk.key("\r");
     talk.until("Switched to small");
     talk.key("and you?\r");

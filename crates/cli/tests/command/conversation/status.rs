@@ -262,7 +262,7 @@ fn a_conversation_goes_back_to_before_a_prompt_and_on_from_there() {
     talk.until("Esc again to rewind");
     talk.key("\u{1b}");
     let shown = talk.until("Rewind to before which prompt?");
-    assert!(shown.contains("› say two") && shown.contains("say one"), "{shown}");
+    assert!(shown.contains("› 1. say two") && shown.contains("say one"), "{shown}");
     talk.key("\r");
     // What would change is shown first, and no is the first answer.
     let shown = talk.until("No, back to the list");
@@ -298,7 +298,7 @@ fn files_go_back_alone_or_with_the_conversation() {
     talk.key("/rewind 1\r");
     let shown = talk.until("Yes, conversation and files");
     assert!(shown.contains("Would restore 1 file."), "{shown}");
-    assert!(shown.contains("made.txt") && shown.contains("-2"), "{shown}");
+    assert!(shown.contains("  made.txt  +0 −2  removed"), "{shown}");
     assert!(dirs.file("made.txt").exists(), "a preview changes nothing");
     talk.key("Files only\r");
     talk.until("Restored 1 file.");

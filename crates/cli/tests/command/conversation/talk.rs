@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{Read, Write};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -135,6 +135,17 @@ impl Talk {
         self.when(words, |screen| screen.contents().contains(words))
     }
 
+    /// The screen once no frame is under way: half a frame is not a screen.
+    fn lock_whole_screen(&self) -> MutexGuard<'_, ScreenState> {
+        let (screen, changed) = &*self.screen;
+        let now = screen.lock().expect("a screen");
+        let is_partial = |shown: &mut ScreenState| !shown.is_whole() && !shown.is_over;
+        let (now, waited) =
+            changed.wait_timeout_while(now, DEADLINE, is_partial).expect("a screen");
+        assert!(!waited.timed_out(), "a frame never ended:\n{}", now.parser.screen().contents());
+        now
+    }
+
     /// Waits until the screen no longer shows this, and gives it.
     pub(crate) fn until_gone(&self, words: &str) -> String {
         self.when(&format!("no {words}"), |screen| !screen.contents().contains(words))
@@ -155,7 +166,7 @@ impl Talk {
 
     /// Looks at the screen with its last line at the bottom, however far it has scrolled.
     pub(crate) fn look<T>(&self, look: impl FnOnce(&vt100::Screen) -> T) -> T {
-        let mut now = self.screen.0.lock().expect("a screen");
+        let mut now = self.lock_whole_screen();
         let screen = now.parser.screen_mut();
         let rows: Vec<String> = screen.rows(0, u16::MAX).collect();
         let blank = rows.iter().rev().take_while(|row| row.trim().is_empty()).count();
@@ -187,7 +198,7 @@ impl Talk {
 
     /// What has scrolled up, and the screen.
     pub(crate) fn scrolled(&self) -> String {
-        let mut now = self.screen.0.lock().expect("a screen");
+        let mut now = self.lock_whole_screen();
         let mut text = String::new();
         now.parser.screen_mut().set_scrollback(usize::MAX);
         let most = now.parser.screen().scrollback();

@@ -333,6 +333,3 @@ fn parse_motion(letter: char) -> Option<VimMotion> {
 }
 
 const COUNT_MAX: usize = 10_000;
-
-#[cfg(test)]
-mod tests;

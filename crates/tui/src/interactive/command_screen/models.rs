@@ -6,7 +6,7 @@ use std::sync::{MutexGuard, PoisonError};
 
 use crate::{Picker, PickerItem, PromptAction};
 use windlass_host::environment::process_environment;
-use windlass_vocabulary::{ModelFacts, ModelName};
+use windlass_vocabulary::{MicroUsd, ModelFacts, ModelName};
 
 use super::super::prompt_handler::PromptHandler;
 use super::super::words;
@@ -16,7 +16,7 @@ use windlass_assembly::model_selection::{
 };
 use windlass_assembly::settings::SettingsLayers;
 use windlass_host::command_error::CommandError;
-use windlass_host::display::human_format::format_count;
+use windlass_host::display::human_format::{format_count, format_money};
 use windlass_provider::endpoint::EndpointDescriptions;
 
 impl PromptHandler {
@@ -90,9 +90,10 @@ impl PromptHandler {
 
 /// The context window and the price.
 fn describe_model(facts: &ModelFacts) -> String {
-    let dollars = |micro: u64| {
-        let text = format!("{}.{:02}", micro / 1_000_000, micro % 1_000_000 / 10_000);
-        format!("${}", text.trim_end_matches('0').trim_end_matches('.'))
+    let dollars = |micro: u64| match micro % 10_000 {
+        0 => format_money(MicroUsd(micro)),
+        // A price may be a part of a cent.
+        _ => format!("${}.{:03}", micro / 1_000_000, micro % 1_000_000 / 1_000),
     };
     let prices = facts.prices;
     let price = match (prices.input, prices.output) {

@@ -1,6 +1,8 @@
 //! One table of texts and keys: `|` is the cursor before and after.
 
-use super::*;
+use windlass_tui::composer::Composer;
+use windlass_tui::composer::vim::{Vim, VimKeyOutcome};
+use windlass_tui::input::{InputKey, Shortcut};
 
 /// Types keys as a person would; `⎋` is Escape, `®` Ctrl-R.
 fn type_keys(before: &str, keys: &str) -> String {
@@ -16,12 +18,11 @@ fn type_keys(before: &str, keys: &str) -> String {
             '®' => InputKey::Shortcut(Shortcut::SearchHistory),
             letter => InputKey::Char(letter),
         };
-        match vim.handle_key(key, &mut composer) {
-            VimKeyOutcome::Key(InputKey::Char(letter)) => {
-                composer.insert(letter.encode_utf8(&mut [0; 4]));
-            }
-            VimKeyOutcome::Key(other) => panic!("{other:?} is no vim key"),
-            VimKeyOutcome::Handled => {}
+        let outcome = vim.handle_key(key, &mut composer);
+        if let VimKeyOutcome::Key(InputKey::Char(letter)) = outcome {
+            composer.insert(letter.encode_utf8(&mut [0; 4]));
+        } else {
+            assert_eq!(outcome, VimKeyOutcome::Handled, "no vim key");
         }
     }
     let mut text = composer.text().to_owned();
@@ -50,9 +51,10 @@ fn any_keys_leave_a_text_and_a_place_in_it() {
                 let at = usize::try_from(seed >> 33).unwrap_or(0) % keys.len();
                 sequence.push(keys[at]);
             }
-            let mut vim = Vim { mode: VimMode::Normal, ..Vim::default() };
+            let mut vim = Vim::default();
             let mut composer = Composer::default();
             composer.insert(text);
+            vim.handle_key(InputKey::Escape, &mut composer);
             for key in sequence.chars() {
                 let key = match key {
                     '⎋' => InputKey::Escape,
