@@ -238,6 +238,9 @@ impl<'a> CommandChecker<'a> {
             return Ok(None);
         }
         match find_program_start(part) {
+            ProgramStart::InShell if self.needs_cell(part) => {
+                Err(explain::describe_unheld_part(&part.text))
+            }
             ProgramStart::InShell => Ok(None),
             ProgramStart::At(start) => Ok(Some(start)),
             ProgramStart::Unknown if self.relies_on_hiding(part) => {

@@ -167,10 +167,19 @@ fn find_private_home(home: &Path) -> Option<PathBuf> {
 /// Where the user's programs are, and toolchains in unusual places.
 fn list_environment_directories(environment: EnvironmentLookup<'_>) -> Vec<PathBuf> {
     let searched = environment("PATH").unwrap_or_default();
+    let programs: Vec<PathBuf> = std::env::split_paths(&searched).collect();
+    let beside = |directory: &Path| BESIDE_PROGRAMS.map(|name| directory.with_file_name(name));
     let named = TOOLCHAIN_VARIABLES.iter().filter_map(|name| environment(name));
-    let all = std::env::split_paths(&searched).chain(named.map(PathBuf::from));
-    all.filter(|path| path.is_absolute()).collect()
+    let mut all: Vec<PathBuf> = named.map(PathBuf::from).collect();
+    let installed = programs.iter().filter(|directory| directory.ends_with("bin"));
+    all.extend(installed.flat_map(|directory| beside(directory)).filter(|path| path.is_dir()));
+    all.extend(programs);
+    all.retain(|path| path.is_absolute());
+    all
 }
+
+/// What an unpacked distribution has beside its programs.
+const BESIDE_PROGRAMS: [&str; 4] = ["conf", "lib", "lib64", "libexec"];
 
 /// The user's configuration of git and the files that it names, through all includes.
 fn list_git_configuration(home: &Path, environment: EnvironmentLookup<'_>) -> Vec<PathBuf> {
@@ -301,7 +310,7 @@ mod tests {
     #[test]
     fn toolchains_and_settings_of_git_are_visible_and_nothing_else() {
         let home = Home::new(
-            &["w/a", "dot", ".cargo/bin", "tools/bin", ".config/git", "Documents"],
+            &["w/a", "dot", ".cargo/bin", "tools/bin", "tools/lib", ".config/git", "Documents"],
             &[
                 (".gitconfig", "[include]\n\tpath = ~/dot/git\n"),
                 ("dot/git", "[core]\n\texcludesFile = ignore\n[include]\n\tpath = git\n"),
@@ -312,6 +321,7 @@ mod tests {
         for path in [
             ".cargo/bin/x",
             "tools/bin/x",
+            "tools/lib/x",
             ".gitconfig",
             "dot/git",
             "dot/ignore",
@@ -320,7 +330,18 @@ mod tests {
         ] {
             assert!(home.shows("w/a", path), "{path}");
         }
-        for path in ["", "w", "w/b", "dot", "dot/other", "Documents", ".config", ".bashrc"] {
+        for path in [
+            "",
+            "w",
+            "w/b",
+            "tools",
+            "tools/x",
+            "dot",
+            "dot/other",
+            "Documents",
+            ".config",
+            ".bashrc",
+        ] {
             assert!(!home.shows("w/a", path), "{path}");
         }
         let hidden = home.find("w/a", &[".cargo", "dot/ignore"]).unwrap();

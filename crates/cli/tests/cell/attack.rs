@@ -45,6 +45,11 @@ try engine-descriptors readlink "/proc/$engine/fd/0"
 try engine-directory ls "/proc/$engine/cwd/"
 try secret-file cat "$HOME/.ssh/id_rsa"
 try secret-through-proc cat "/proc/self/root$HOME/.ssh/id_rsa"
+try home-file cat "$HOME/notes"
+try home-through-proc cat "/proc/self/root$HOME/notes"
+try home-from-inside bash -c 'cd "$HOME" && cat notes'
+try home-through-link bash -c 'ln -s "$HOME/notes" $TMPDIR/n && cat $TMPDIR/n'
+try home-program "$HOME/program"
 try secret-variable test -n "$GITHUB_TOKEN"
 try own-journal cat BASE/state/windlass/sessions/*/*.jsonl
 try namespaces unshare -Ur true
@@ -132,6 +137,8 @@ fn a_program_that_a_read_only_command_starts_is_held() {
             .replace("PORT", &port.to_string())
             .replace("VICTIM", &std::process::id().to_string());
         session.plant_program("jq", &script);
+        fs::write(session.dirs.home().join("notes"), SECRET).expect("a file");
+        fs::copy("/bin/true", session.dirs.home().join("program")).expect("a program");
         let told = session.run_bash(&[], "jq . a.json");
         let who = session.user;
         assert!(!told.contains("HOLE"), "{who:?}: {told}");

@@ -159,3 +159,28 @@ fn what_people_work_with_is_still_seen() {
         assert!(told.contains("a note") && !told.contains(SECRET), "{:?}: {told}", session.user);
     });
 }
+
+/// The sandbox hides the home by the same list.
+#[test]
+fn a_sandboxed_command_sees_the_repository_it_works_in() {
+    for_each_machine(|session| {
+        let home = session.dirs.home();
+        let own = home.join("w/own");
+        write(&home.join(".gitconfig"), "[include]\n\tpath = ~/dot/git\n[safe]\n\tdirectory = *\n");
+        write(&home.join("dot/git"), "[user]\n\tname = Included\n");
+        write(&home.join("dot/other"), SECRET);
+        write(&home.join("w/beside/file"), SECRET);
+        write(&own.join("deep/file"), "two\n");
+        commit_all(&own);
+        let tree = home.join("w/tree");
+        git(&own, &["worktree", "add", "-q", &tree.display().to_string()]);
+        for directory in [own.join("deep"), tree] {
+            let line = "git log --oneline; git config --get user.name; \
+                        cat ~/dot/other ~/w/beside/file; echo end";
+            let told = run_in(&session, &directory, &["--sandbox=required"], line);
+            let who = (session.user, session.machine, &directory);
+            assert!(told.contains("first") && told.contains("Included"), "{who:?}: {told}");
+            assert!(told.contains("end") && !told.contains(SECRET), "{who:?}: {told}");
+        }
+    });
+}

@@ -39,6 +39,10 @@ pub(crate) fn classify_effect(part: &SimpleCommand) -> CommandEffect<'_> {
         return if is_own { CommandEffect::ChangesShellState } else { CommandEffect::Anything };
     };
     match first.as_certain() {
+        // Alone, it lists the environment.
+        Some("export") if part.words.len() == 1 && part.assigns.is_empty() => {
+            return CommandEffect::Reads(ReadOnlyWords::without_files().in_cell());
+        }
         Some("export") => {
             let is_fine = part.words.len() == 1 && sets_only_harmless_variables(part);
             return if is_fine {

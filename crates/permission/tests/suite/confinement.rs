@@ -105,3 +105,47 @@ fn programs_beside_a_ruled_one_are_held_one_by_one() {
         }
     }
 }
+
+/// The environment of a session holds tokens, and that of a cell does not.
+#[test]
+fn the_environment_is_listed_in_a_cell_only() {
+    for (cell, rules, command, expected) in [
+        (CellSupport::Available, &[][..], "export", Some(Confinement::ReadOnly)),
+        (CellSupport::Available, &[], "export CI=1", Some(Confinement::ReadOnly)),
+        (CellSupport::Missing, &[], "export", None),
+        (CellSupport::Missing, &[], "env", None),
+        (CellSupport::Missing, &[], "export CI=1", Some(Confinement::ReadOnly)),
+        (CellSupport::Available, &["+Bash(make:*)"], "make; export", None),
+        (CellSupport::Available, &["+Bash(make:*)"], "make; env", Some(Confinement::Unconfined)),
+    ] {
+        let policy = Policy { cell, ..policy(PermissionMode::Default, rules) };
+        let held = confinement(&policy, command, PriorDecision::None);
+        assert_eq!(held, expected, "{cell:?} {rules:?} {command}");
+    }
+}
+
+/// What a rule for files lets a command read, the cell shows it although it hides the home.
+#[test]
+fn the_grant_says_what_rules_let_it_read() {
+    for (rules, command, expected) in [
+        (
+            &["+Read(//home/u/notes/*.md)"][..],
+            "cat /home/u/notes/a.md",
+            &["/home/u/notes/a.md"][..],
+        ),
+        (&["+Read(//home/u/notes/**)"], "grep x a < /home/u/notes/b", &["/home/u/notes/b"]),
+        (&["+Read(//home/u/notes/**)"], "cat a", &[]),
+        (&["+Read(//home/u/notes/**)"], "find . -name x -exec cat {} +", &[]),
+        (&["+Read"], "cat /home/u/x | head", &["/home/u/x"]),
+    ] {
+        let policy = policy(PermissionMode::Default, rules);
+        let call = call("Bash", &json!({ "command": command }));
+        let decided = decide(&policy, call, &inspection(EffectClass::Effect), PriorDecision::None);
+        let PermissionDecision::Allow(granted) = decided else { panic!("{command}: {decided:?}") };
+        let is_expected = |path: &&std::path::PathBuf| !path.starts_with("/w");
+        let readable: Vec<_> = granted.readable().iter().filter(is_expected).collect();
+        assert_eq!(readable.len(), expected.len(), "{command}: {readable:?}");
+        assert!(readable.iter().zip(expected).all(|(one, two)| one.ends_with(two)), "{readable:?}");
+        assert!(granted.readable().iter().any(|path| path.ends_with("repo")), "{command}");
+    }
+}
