@@ -14,7 +14,7 @@ struct WindowPoint {
     tokens: u64,
 }
 
-/// A number of tokens that a record reports.
+/// A number of tokens, of the request or the level at a record.
 #[derive(Clone, Copy, Debug)]
 struct ReportedTokens {
     seq: u64,
@@ -38,10 +38,10 @@ pub(super) fn explain_window_changes(trace: &SessionTrace) -> Vec<Value> {
         .iter()
         .map(|context| WindowPoint { seq: context.place.seq, tokens: context.usage.total.0 })
         .collect();
-    let counts = trace.bills.iter().filter(|(_, bill)| bill.source == RequestSource::Main);
-    let counts = counts.map(|(place, bill)| ReportedTokens {
-        seq: place.seq,
-        tokens: bill.billed.input_total().0,
+    let counts = trace.requests.iter().filter(|request| request.source == RequestSource::Main);
+    let counts = counts.filter_map(|request| {
+        let tokens = request.bill.as_ref()?.billed.input_total().0;
+        Some(ReportedTokens { seq: request.place.seq, tokens })
     });
     let left = trace.items.iter().filter_map(|item| match &item.detail {
         TraceDetail::Shrunk { freed, .. } => {
@@ -82,12 +82,10 @@ fn explain_change(
     counts: &[ReportedTokens],
     left: &[ReportedTokens],
 ) -> WindowChange {
-    // More than one count belongs to requests between points, of which the size is not known.
-    let mut counted = between(counts, before.seq, point.seq).iter();
-    let counted = match (counted.next(), counted.next()) {
-        (Some(count), None) if count.tokens > 0 => Some(count.tokens),
-        (Some(_) | None, _) => None,
-    };
+    // The bill of a request may come after the next one was sent, so it is found by its request.
+    let place = counts.binary_search_by_key(&before.seq, |count| count.seq).ok();
+    let counted = place.and_then(|place| counts.get(place)).map(|count| count.tokens);
+    let counted = counted.filter(|tokens| *tokens > 0);
     let left = between(left, before.seq, point.seq);
     let left: u64 = left.iter().map(|reported| reported.tokens).sum();
     let grown = difference(before.tokens, point.tokens).saturating_add_unsigned(left);
@@ -124,12 +122,11 @@ mod tests {
         let point = WindowPoint { seq: 20, tokens: 17_000 };
         for (counts, left, expected) in [
             // Nothing was left out: the provider counted fewer tokens than were estimated.
-            (vec![at(9, 1), at(15, 16_000), at(21, 1)], vec![], (-6_000, 0, 1_000)),
+            (vec![at(9, 1), at(10, 16_000), at(20, 1)], vec![], (-6_000, 0, 1_000)),
             (vec![], vec![at(10, 5), at(12, 6_000), at(20, 500), at(21, 9)], (0, 6_500, 1_500)),
-            (vec![at(15, 16_000)], vec![at(16, 3_000)], (-6_000, 3_000, 4_000)),
-            (vec![at(11, 16_000), at(12, 16_500)], vec![], (0, 0, -5_000)),
-            (vec![at(11, 0)], vec![], (0, 0, -5_000)),
-            (vec![at(11, 17_500)], vec![], (-5_000, 0, 0)),
+            (vec![at(10, 16_000)], vec![at(16, 3_000)], (-6_000, 3_000, 4_000)),
+            (vec![at(10, 0)], vec![], (0, 0, -5_000)),
+            (vec![at(10, 17_500)], vec![], (-5_000, 0, 0)),
         ] {
             let change = explain_change(before, point, &counts, &left);
             assert_eq!((change.recounted, change.left, change.entered), expected, "{counts:?}");
