@@ -22,6 +22,7 @@ use windlass_config_text::find_similar_name;
 use windlass_demo::DemoOptions;
 use windlass_host::command_error::CommandError;
 use windlass_host::descriptors::check_free_descriptors;
+use windlass_host::display::escape_control_characters;
 use windlass_host::environment::process_environment;
 use windlass_host::exit::Exit;
 use windlass_host::free_threads::{check_free_threads, run_with_stack};
@@ -130,13 +131,15 @@ fn run_command(args: CliArgs) -> Result<Exit, CommandError> {
             Ok(Exit::SUCCESS)
         }
         Some(CliCommand::Resume(args)) => run_command(to_resume_args(args)?),
-        Some(CliCommand::Diff(args)) => Ok(print_answer(&diff::run(&args, &environment)?)),
+        Some(CliCommand::Diff(args)) => Ok(print_contents(&diff::run(&args, &environment)?)),
         Some(CliCommand::Fork(args)) => Ok(print_answer(&fork::run(&args, &environment)?)),
-        Some(CliCommand::Apply(args)) => Ok(print_answer(&apply::run(&args.into(), &environment)?)),
+        Some(CliCommand::Apply(args)) => {
+            Ok(print_contents(&apply::run(&args.into(), &environment)?))
+        }
         Some(CliCommand::Race(args)) => block_on_runtime(race::run(args.into(), &environment)),
         Some(CliCommand::Pack(args)) => Ok(print_answer(&pack::run_pack(&args, &environment)?)),
         Some(CliCommand::Unpack(args)) => Ok(print_answer(&pack::run_unpack(&args, &environment)?)),
-        Some(CliCommand::Rewind(args)) => Ok(print_answer(&rewind::run(&args, &environment)?)),
+        Some(CliCommand::Rewind(args)) => Ok(print_contents(&rewind::run(&args, &environment)?)),
         Some(CliCommand::Replay(args)) => {
             let (text, exit) = journal::replay::run(&args, &environment)?;
             Ok(if print_answer(&text) == Exit::SUCCESS { exit } else { Exit::FAILURE })
@@ -329,6 +332,14 @@ fn eprint_lines(text: &str) {
 }
 
 /// A reader that closes the pipe early is not an error.
+/// What files hold must not steer a terminal; to a file or a pipe every byte goes as it is.
+fn print_contents(text: &str) -> Exit {
+    match std::io::stdout().is_terminal() {
+        true => print_answer(&escape_control_characters(text)),
+        false => print_answer(text),
+    }
+}
+
 fn print_answer(text: &str) -> Exit {
     match StandardOutput::Stdout.write_all(text.as_bytes()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {

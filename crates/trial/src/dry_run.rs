@@ -2,7 +2,7 @@
 //! by `--apply`, by answering yes, or later by `windlass apply`.
 
 use std::ffi::OsString;
-use std::io::{IsTerminal as _, Write as _};
+use std::io::IsTerminal as _;
 
 use windlass_assembly::directories::working_directory;
 use windlass_assembly::options::SessionOptions;
@@ -18,10 +18,10 @@ use windlass_host::environment::EnvLookup;
 use windlass_host::exit::Exit;
 use windlass_host::random;
 use windlass_host::signals::SignalListener;
-use windlass_host::standard_streams::{StandardOutput, write_error_line};
+use windlass_host::standard_streams::write_error_line;
 
 use crate::apply::{accept_trial, ask_yes};
-use crate::preview_report::{render_preview, summarize_preview};
+use crate::preview_report::{render_preview, summarize_preview, write_contents};
 use crate::trial_process::{build_command, end_trial, trial_name};
 
 #[derive(Clone, Debug)]
@@ -99,7 +99,7 @@ fn show_and_apply(
     if options.prints_text {
         let text = format!("\nDry run, nothing is applied yet:\n{}", render_preview(&preview));
         // Fails if the reader has closed the pipe; the trial is kept.
-        let _ = StandardOutput::Stdout.write_all(text.as_bytes());
+        let _ = write_contents(&text);
     }
     let is_terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
     let is_wanted = match (options.applies, is_terminal) {

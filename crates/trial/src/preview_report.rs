@@ -1,9 +1,13 @@
 //! Renders the changes that applying a trial would make, as text and as JSON.
 
+use std::io::{IsTerminal as _, Write as _};
+
 use serde_json::{Value, json};
 use windlass_driver::snapshot::{count_differences, render_difference, render_differences};
 use windlass_driver::trial::TrialPreview;
 use windlass_host::command_error::to_single_line;
+use windlass_host::display::escape_control_characters;
+use windlass_host::standard_streams::StandardOutput;
 
 /// The diff and a summary line.
 pub(crate) fn render_preview(preview: &TrialPreview) -> String {
@@ -63,4 +67,12 @@ pub(crate) fn preview_to_json(preview: &TrialPreview) -> Value {
         "changes_git": preview.changes_git,
         "conflicts": preview.conflicts,
     })
+}
+
+/// Writes what files hold to standard output. It must not steer a terminal at which is asked.
+pub(crate) fn write_contents(text: &str) -> std::io::Result<()> {
+    match std::io::stdout().is_terminal() {
+        true => StandardOutput::Stdout.write_all(escape_control_characters(text).as_bytes()),
+        false => StandardOutput::Stdout.write_all(text.as_bytes()),
+    }
 }

@@ -15,7 +15,7 @@ use crate::path_image::{PathImage, UncoveredReason, UncoveredStamp};
 use crate::raw_stat::{device_of, mode_of};
 use crate::relative_path::RelativePath;
 
-/// Prefix of temporary files that a restore writes next to its targets. Looks skip them.
+/// Prefix of temporary files that a restore writes next to its targets. Looks skip them meanwhile.
 pub(crate) const TEMPORARY_PREFIX: &[u8] = b".windlass-restore-";
 
 #[derive(Debug)]

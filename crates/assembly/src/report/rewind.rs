@@ -240,7 +240,7 @@ fn render_files(files: &[FileRewind], is_done: bool) -> String {
 fn build_file_row(file: &FileRewind) -> [String; 4] {
     let note = match file.file_state {
         RestoreStatus::ChangedByOthers => "changed by others since",
-        RestoreStatus::NotStored => "not restored: too large, no room, or it changed meanwhile",
+        RestoreStatus::NotStored => "cannot be restored: too large, no room, or changed meanwhile",
         RestoreStatus::Restorable | RestoreStatus::AlreadyRestored if file.is_removed => "removed",
         RestoreStatus::Restorable | RestoreStatus::AlreadyRestored => "",
     };

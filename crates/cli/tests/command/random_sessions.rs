@@ -7,7 +7,7 @@ use windlass_rehearsal::{Script, ScriptedAnswer};
 
 use crate::fixture::{RunningCommand, TestDirs, play, run, wait_for_file};
 use crate::recorded_session::{SESSION, TreeEntry, read_tree, rewind};
-use crate::work_files::bash;
+use crate::work_files::{bash, text};
 
 const PROMPTS: usize = 4;
 const NAMES: [&str; 8] = ["a", "b", "c/d", "c/e", "f/g/h", "A", "sp ace", "\u{fc}"];
@@ -56,7 +56,7 @@ impl Random {
     }
 }
 
-fn check_seed(seed: u64) {
+fn check_seed(seed: u64, is_edited_after: bool) {
     let dirs = TestDirs::new();
     let mut random = Random(seed);
     let begin: Vec<String> = (0..12).map(|_| random.shell_change()).collect();
@@ -97,6 +97,9 @@ fn check_seed(seed: u64) {
             run(&mut asking).answer();
         }
     }
+    if is_edited_after {
+        return check_edits(&dirs, &mut random, &format!("seed {seed}"));
+    }
     let last = read_tree(&dirs.work());
     let about = |to: usize| format!("seed {seed}, killed in prompt {}, back to {to}", killed + 1);
     for (place, state) in states.iter().enumerate().rev() {
@@ -113,6 +116,43 @@ fn check_seed(seed: u64) {
 #[test]
 fn every_prompt_of_random_sessions_can_be_gone_back_to() {
     for seed in 1..=4 {
-        check_seed(seed * 7_919);
+        check_seed(seed * 7_919, false);
+    }
+}
+
+/// What a person saved last is there after any rewind, and after it is taken back.
+fn check_edits(dirs: &TestDirs, random: &mut Random, about: &str) {
+    let mut edited: Vec<(&str, String)> = Vec::new();
+    for number in 0..4 {
+        let name = random.name();
+        let save = format!(
+            "rm -rf '{name}'; mkdir -p \"$(dirname '{name}')\"; echo by hand {number} > '{name}'"
+        );
+        let mut shell = std::process::Command::new("sh");
+        let saved = shell.args(["-ec", &save]).current_dir(dirs.work()).output().expect("a shell");
+        edited.retain(|(known, _)| *known != name);
+        if saved.status.success() {
+            edited.push((name, format!("by hand {number}\n")));
+        }
+    }
+    edited.retain(|(name, saved)| text(&dirs.file(name)) == *saved);
+    assert!(!edited.is_empty(), "{about}: nothing could be saved");
+    let check = |what: &str| {
+        for (name, saved) in &edited {
+            assert_eq!(&text(&dirs.file(name)), saved, "{about}, {what}: {name}");
+        }
+    };
+    for to in (1..=PROMPTS).rev() {
+        rewind(dirs, &["--to", &to.to_string(), "--files", "--skip-changed"]);
+        check(&format!("back to {to}"));
+        run(&mut dirs.windlass(&["rewind", SESSION, "--undo", "--skip-changed"]));
+        check(&format!("back to {to} and forth"));
+    }
+}
+
+#[test]
+fn what_a_person_saves_last_outlives_every_rewind_of_random_sessions() {
+    for seed in 11..=15 {
+        check_seed(seed * 7_919, true);
     }
 }

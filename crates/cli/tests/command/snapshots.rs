@@ -9,6 +9,7 @@ use windlass_rehearsal::{Script, ScriptedAnswer};
 
 use crate::fixture::{TestDirs, play, run};
 use crate::recorded_session::{SESSION, diff, find_call, read_tree, record_session, rewind};
+use crate::terminal::{To, on_terminal};
 use crate::work_files::{bash, text, write};
 
 #[test]
@@ -185,6 +186,33 @@ fn what_hooks_and_nested_sessions_did_is_taken_back_with_their_call() {
     rewind(&dirs, &["--to", "1", "--files"]);
     assert_eq!(text(&dirs.file("a")), "one\n");
     assert!(!dirs.file("b").exists());
+}
+
+#[test]
+fn what_files_hold_steers_no_terminal_and_is_exact_elsewhere() {
+    let dirs = TestDirs::new();
+    write(&dirs.file("a"), "one\n");
+    let hostile =
+        "printf '\\033]52;c;aGVsbG8=\\007\\033[2Jtwo\\n' > a; touch \"$(printf 'b\\033[31m')\"";
+    let _server = record_session(&dirs, &[&[hostile]]);
+    for arguments in [&["diff", SESSION][..], &["rewind", SESSION, "--to", "1", "--dry-run"]] {
+        let (code, screen) = on_terminal(dirs.windlass(arguments), To::Stdout);
+        assert_eq!(code, Some(0), "{screen}");
+        assert!(screen.contains("two") && !screen.contains('\u{1b}'), "{screen:?}");
+        let piped = run(&mut dirs.windlass(arguments)).answer().to_owned();
+        assert!(piped.contains("\u{1b}]52;c;aGVsbG8=\u{7}\u{1b}[2Jtwo"), "{piped:?}");
+    }
+}
+
+#[test]
+fn nothing_hides_behind_the_names_of_a_restore() {
+    let dirs = TestDirs::new();
+    write(&dirs.file("a"), "one\n");
+    let before = read_tree(&dirs.work());
+    let _server = record_session(&dirs, &[&["echo x > .windlass-restore-1; echo two > a"]]);
+    assert!(diff(&dirs, &[]).contains(".windlass-restore-1"));
+    rewind(&dirs, &["--to", "1", "--files"]);
+    assert_eq!(read_tree(&dirs.work()), before);
 }
 
 #[test]

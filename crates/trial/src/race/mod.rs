@@ -36,6 +36,7 @@ use self::race_report::{RaceReport, RaceRow};
 use self::variant::{RaceVariant, list_variants};
 use crate::apply::accept_trial;
 use crate::dry_run::find_config;
+use crate::preview_report::write_contents;
 use crate::trial_process::end_trial;
 
 #[derive(Clone, Debug)]
@@ -238,7 +239,7 @@ fn finish(
     shared: &SharedWorkspace,
 ) -> Result<Exit, CommandError> {
     if !options.json {
-        let _ = StandardOutput::Stdout.write_all(report.render().as_bytes());
+        let _ = write_contents(&report.render());
     }
     let is_terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
     let choice = match options.choice {

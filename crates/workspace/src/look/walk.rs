@@ -19,6 +19,7 @@ use crate::folder_record::{EntryImage, MODE_MASK};
 use crate::path_image::{UncoveredReason, UncoveredStamp};
 use crate::raw_stat::{device_of, file_type_of, mode_of};
 use crate::relative_path::RelativePath;
+use crate::restore::has_log;
 use crate::root_folder::{
     FileStamp, TEMPORARY_PREFIX, open_child_folder, read_small_file, stat_child,
 };
@@ -177,7 +178,9 @@ impl FolderWalk<'_> {
     /// `None` for entries that are not part of a snapshot.
     fn walk_entry(&self, name: &[u8]) -> Result<Option<WalkedEntry>, WorkspaceError> {
         let is_lock = self.context.zone == WalkZone::GitFolder && name.ends_with(b".lock");
-        if name.starts_with(TEMPORARY_PREFIX) || is_lock {
+        // Of that name only while a restore is under way: nothing may hide by it.
+        let is_temporary = name.starts_with(TEMPORARY_PREFIX) && has_log(self.walker.store);
+        if is_temporary || is_lock {
             return Ok(None);
         }
         let stat = match stat_child(self.handle, name) {
