@@ -153,7 +153,7 @@ impl Picker {
         // Notes stand below each other, as far as long labels leave room for them.
         let notes = rows.iter().map(|(_, row)| row.note.width()).max().unwrap_or(0);
         let labels = rows.iter().map(|(_, row)| row.label.width()).max().unwrap_or(0);
-        let label_room = width.saturating_sub(notes + ROW_MARGIN).max(width / 2);
+        let label_room = width.saturating_sub(notes + ROW_MARGIN).max(width * 3 / 5);
         let column = labels.min(label_room);
         lines.extend(rows.into_iter().map(|(number, row)| {
             let is_selected = number == self.selected;

@@ -278,7 +278,7 @@ fn another_provider_goes_on_with_the_same_conversation() {
     assert!(shown.contains("current"), "{shown}");
     talk.key("mine/");
     let shown = talk.until("mine/small  90,000 tokens");
-    assert!(shown.contains("$0.125 in, $1.00 out per million"), "{shown}");
+    assert!(shown.contains("$0.125 in, $1.00 out"), "{shown}");
     talk.key("\r");
     talk.until("Switched to small");
     talk.key("and you?\r");
