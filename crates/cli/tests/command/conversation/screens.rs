@@ -34,9 +34,9 @@ fn a_rule_is_checked_as_it_is_typed_kept_in_its_file_and_taken_out_again() {
     talk.key("/permissions\r");
     let shown = talk.until("Check a command");
     for row in [
-        "3. deny WebFetch     managed · --managed-settings:1",
+        "deny WebFetch     managed · --managed-settings:1",
         "allow Bash(ls:*)  user · ~/.claude/settings.json:5",
-        "5. deny WebSearch    this session",
+        "deny WebSearch    this session",
     ] {
         assert!(shown.contains(row), "{row}:\n{shown}");
     }
