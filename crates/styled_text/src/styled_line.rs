@@ -191,7 +191,9 @@ impl LineWrapper {
     fn flush_word(&mut self) {
         let word = std::mem::take(&mut self.word);
         let cells = word.width();
-        if self.at + cells > self.width && !self.is_at_line_start() {
+        // A word that fits no line is broken where it stands, so that no mark stands alone above it.
+        let fits_no_line = cells + self.indent > self.width && self.at * 2 <= self.width;
+        if self.at + cells > self.width && !fits_no_line && !self.is_at_line_start() {
             self.start_next_line();
         }
         if self.at + cells <= self.width {
@@ -252,6 +254,8 @@ mod tests {
             plain_texts(&StyledLine::from_text("abcdefgh", TextStyle::Code).wrap(3, 0)),
             ["abc", "def", "gh"]
         );
+        let marked = StyledLine::from_text("✗ https://example.com/long", TextStyle::Plain);
+        assert_eq!(plain_texts(&marked.wrap(16, 2)), ["✗ https://exampl", "  e.com/long"]);
         assert_eq!(
             plain_texts(&StyledLine::from_text("日本語です", TextStyle::Plain).wrap(4, 0)),
             ["日本", "語で", "す"]

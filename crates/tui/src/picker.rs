@@ -150,16 +150,21 @@ impl Picker {
         let rows =
             shown.filter_map(|(number, at)| Some((number, PickerRow::new(self.items.get(*at)?))));
         let rows: Vec<(usize, PickerRow)> = rows.collect();
+        let is_numbered = !shows_search && rows.iter().any(|(_, row)| row.may_be_chosen);
         // Notes stand below each other, as far as long labels leave room for them.
         let notes = rows.iter().map(|(_, row)| row.note.width()).max().unwrap_or(0);
         let labels = rows.iter().map(|(_, row)| row.label.width()).max().unwrap_or(0);
-        let label_room = width.saturating_sub(notes + ROW_MARGIN).max(width / 2);
+        let label_room = width.saturating_sub(notes + ROW_MARGIN).max(width * 3 / 5);
         let column = labels.min(label_room);
         lines.extend(rows.into_iter().map(|(number, row)| {
             let is_selected = number == self.selected;
             let (sign, style) =
                 if is_selected { ("› ", TextStyle::Selected) } else { ("  ", TextStyle::Plain) };
-            let number = if shows_search { String::new() } else { format!("{}. ", number + 1) };
+            let number = match (is_numbered, row.may_be_chosen) {
+                (true, true) => format!("{}. ", number + 1),
+                (true, false) => "   ".to_owned(),
+                (false, _) => String::new(),
+            };
             let label = StyledLine::from_text(format!("{sign}{number}{}", row.label), style);
             let column = sign.width() + number.len() + column;
             let line = if row.note.is_empty() { label } else { label.truncate_to_width(column) };
@@ -182,13 +187,18 @@ impl Picker {
 
 /// An item as it is shown.
 struct PickerRow {
+    may_be_chosen: bool,
     label: String,
     note: String,
 }
 
 impl PickerRow {
     fn new(item: &PickerItem) -> Self {
-        Self { label: text::to_one_line(&item.label), note: text::to_one_line(&item.description) }
+        Self {
+            may_be_chosen: !item.value.is_empty(),
+            label: text::to_one_line(&item.label),
+            note: text::to_one_line(&item.description),
+        }
     }
 }
 

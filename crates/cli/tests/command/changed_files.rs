@@ -92,7 +92,7 @@ fn the_terminal_names_what_a_command_changed_and_shows_the_difference() {
     assert!(shown.contains("a, b (new), c (new)"), "{shown}");
     talk.until(READY);
     talk.key("/diff\r");
-    let shown = talk.until("3 files changed.");
+    let shown = talk.until("3 files changed since your last prompt.");
     for words in ["  a  +1 −0\n", "2 +two\n", "  b  +1 −0  created\n", "1 +c\n"] {
         assert!(shown.contains(words), "{words:?}:\n{shown}");
     }

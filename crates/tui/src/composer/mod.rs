@@ -422,16 +422,14 @@ impl Composer {
         // A long paste is not kept in the history; its label is.
         let is_long = full.len() > HISTORY_BYTES_MAX;
         let entry = if is_long { shown.clone() } else { full.clone() };
-        if is_long {
-            // An older prompt with the same label would come back with this paste.
-            self.history.retain(|known| *known != entry);
-        }
         self.keep_folded_prompt(FoldedPrompt {
             entry: entry.clone(),
             shown: shown.clone(),
             pastes,
         });
-        if !shown.trim().is_empty() && self.history.last() != Some(&entry) {
+        if !shown.trim().is_empty() {
+            // Once is enough; and an older one with the same label would come back with this paste.
+            self.history.retain(|known| *known != entry);
             self.history.push(entry);
             let over = self.history.len().saturating_sub(HISTORY_MAX);
             self.history.drain(..over);

@@ -31,7 +31,7 @@ use windlass_assembly::settings;
 use windlass_assembly::settings::SettingsLayers;
 use windlass_assembly::settings::reloader::SettingsReloader;
 use windlass_assembly::slash_command;
-use windlass_assembly::slash_command::{FrontEnd, SlashCommand};
+use windlass_assembly::slash_command::{DiffScope, FrontEnd, SlashCommand};
 use windlass_host::command_error::CommandError;
 use windlass_host::display::human_format;
 use windlass_provider::config::Config;
@@ -230,7 +230,7 @@ impl PromptHandler {
                 Some(journal) => {
                     let id = &self.expander.variables.session_id;
                     let report = diff_blocking(journal, id, &wanted).await?.1;
-                    show_differences(&report)
+                    show_differences(&report, wanted.scope == DiffScope::LastTurn)
                 }
                 None => no_journal_message(),
             },
@@ -345,7 +345,7 @@ impl PromptHandler {
     }
 }
 
-fn show_differences(report: &Value) -> PromptAction {
+fn show_differences(report: &Value, is_last_turn: bool) -> PromptAction {
     let to_change = |file: &Value| {
         let kind = file.get("kind").and_then(Value::as_str).unwrap_or_default();
         // That a file was there before is no news.
@@ -358,7 +358,7 @@ fn show_differences(report: &Value) -> PromptAction {
     };
     let files = report.get("files").and_then(Value::as_array).map(Vec::as_slice);
     let files: Vec<FileChangeView> = files.unwrap_or_default().iter().map(to_change).collect();
-    let rest = words::describe_changes(files.len());
+    let rest = words::describe_changes(files.len(), is_last_turn);
     PromptAction::ShowChanges { lead: String::new(), files, rest, picker: None }
 }
 

@@ -60,10 +60,15 @@ pub(super) const CHANGED_BY_OTHERS: &str = "changed by others since";
 pub(super) const NOT_STORED: &str = "cannot be restored: too large, or there is no room";
 pub(super) const REMOVED: &str = "removed";
 
-pub(super) fn describe_changes(files: usize) -> String {
-    match files {
-        0 => "No files changed.".to_owned(),
-        files => format!("{} changed.", format_counted(files, "file")),
+/// Of the last turn or of what was named.
+pub(super) fn describe_changes(files: usize, is_last_turn: bool) -> String {
+    let files = match files {
+        0 => "No files changed".to_owned(),
+        files => format!("{} changed", format_counted(files, "file")),
+    };
+    match is_last_turn {
+        true => format!("{files} since your last prompt. /diff all shows the whole session."),
+        false => format!("{files}."),
     }
 }
 
@@ -190,14 +195,14 @@ pub(super) const NAME_TOO_LONG: &str = "too long";
 
 // /model
 
-pub(super) const TITLE_MODEL: &str = "Choose a model";
+pub(super) const TITLE_MODEL: &str = "Choose a model · prices per million tokens";
 pub(super) const MODEL_CURRENT: &str = "current · ";
 pub(super) const MODEL_ONLY: &str = "the only model known";
 pub(super) const MODEL_WITHOUT_KEY: &str = "no key · ";
 pub(super) const NO_PRICE: &str = "no price";
 
 pub(super) fn describe_price(input: &str, output: &str) -> String {
-    format!("{input} in, {output} out per million tokens")
+    format!("{input} in, {output} out")
 }
 
 // /agents

@@ -73,8 +73,8 @@ pub fn render_summary_line(call: &ToolCall, outcome: &ToolOutcome, folder: &str)
         StyledLine::from_text(sign, style).with_span(format_title(call, folder), TextStyle::Plain);
     if let Some(hunks) = parse_patch(outcome) {
         diff::count_changes(&hunks).push_to(&mut line);
-    } else if let Some(added) = count_new_lines(call, outcome) {
-        line.push(format!("  +{added}"), TextStyle::Success);
+    } else if let Some(content) = find_new_content(call, outcome) {
+        line.push(format!("  +{}", content.lines().count()), TextStyle::Success);
     }
     if let Some(code) = parse_exit_code(outcome) {
         line.push(format!("  exit {code}"), TextStyle::Failure);
@@ -108,11 +108,17 @@ pub fn render_ended_call(
             lines.extend(diff::render_patch(&hunks, &extract_main_input(call), width, CHANGES_MAX));
         }
         None if TOOLS_WITHOUT_OUTPUT.contains(&call.name.as_str()) && !outcome.is_error => {}
-        None => lines.extend(match describe_background(outcome) {
-            // The text is for the model: it names tools that only the model has.
-            Some(words) => render_output_line(&words, TextStyle::Dim).wrap(width, 2),
-            None => render_output_tail(outcome, width),
-        }),
+        None => {
+            lines.extend(match (describe_background(outcome), find_new_content(call, outcome)) {
+                // The text is for the model: it names tools that only the model has.
+                (Some(words), _) => render_output_line(&words, TextStyle::Dim).wrap(width, 2),
+                (None, Some(content)) => {
+                    let path = extract_main_input(call);
+                    diff::render_diff("", &content, &DiffView::new(&path, width), NEW_LINES_MAX)
+                }
+                (None, None) => render_output_tail(outcome, width),
+            });
+        }
     }
     let media = outcome.content.iter().filter_map(|part| match part {
         ToolResultPart::Media(media) => Some(render_media(media)),
@@ -190,12 +196,12 @@ fn parse_patch(outcome: &ToolOutcome) -> Option<Vec<Value>> {
     }
 }
 
-/// Lines of a file that the call created.
-fn count_new_lines(call: &ToolCall, outcome: &ToolOutcome) -> Option<usize> {
+/// What is in a file that the call created.
+fn find_new_content(call: &ToolCall, outcome: &ToolOutcome) -> Option<String> {
     let structured: Value = serde_json::from_str(outcome.structured.as_ref()?.as_str()).ok()?;
     let is_new = structured.get("type").and_then(Value::as_str) == Some("create");
     let input: Value = serde_json::from_str(call.input.as_str()).ok()?;
-    input.get("content")?.as_str().filter(|_| is_new).map(|content| content.lines().count())
+    input.get("content")?.as_str().filter(|_| is_new).map(str::to_owned)
 }
 
 /// The old and the new text of an edit that was not made.
@@ -354,6 +360,8 @@ const STRUCTURED_FIELDS_KEPT: [&str; 6] =
 const STRUCTURED_BYTES_MAX: usize = 128 * 1024;
 const TAIL_MAX: usize = 4;
 const CHANGES_MAX: usize = 40;
+/// Of a new file: the user saw all of it in the question, or let it be written unseen.
+const NEW_LINES_MAX: usize = 10;
 
 #[cfg(test)]
 mod tests {

@@ -45,6 +45,11 @@ fn what_was_said_comes_back_and_pastes_go_out_whole() {
     assert_eq!(prompt.shown, shown);
     composer.insert("two");
     assert_eq!(composer.submit(), TypedPrompt::from("two"));
+    for again in ["three", "two"] {
+        composer.insert(again);
+        composer.submit();
+    }
+    assert_eq!(composer.history().iter().filter(|prompt| *prompt == "two").count(), 1);
     composer.insert("draft");
     composer.move_cursor(CursorMove::Up);
     assert_eq!(composer.text(), "two");

@@ -58,6 +58,12 @@ fn numbers_choose_in_a_short_list_and_notes_stand_in_a_column() {
     assert_eq!(shown[1..3], ["› 1. one          a note", "  2. another one  a note"]);
     assert_eq!(value(short.handle_key(&InputKey::Char('9'))), "pending");
     assert_eq!(value(short.handle_key(&InputKey::Char('2'))), "another one");
+    let fixed = PickerItem { value: String::new(), ..item("fixed") };
+    let mixed = Picker::new("Which?", vec![fixed.clone(), item("free")]).render(40, 9);
+    let mixed: Vec<String> = mixed.iter().map(StyledLine::plain_text).collect();
+    assert_eq!(mixed[1..3], ["›    fixed  a note", "  2. free   a note"]);
+    let none = Picker::new("Which?", vec![fixed]).render(40, 9);
+    assert_eq!(none[1].plain_text(), "› fixed  a note");
     let many = (0..9).map(|number| item(&format!("item {number}"))).collect();
     assert_eq!(value(Picker::new("Which?", many).handle_key(&InputKey::Char('2'))), "pending");
     let wide = Picker::new("Which?", vec![item(&"word ".repeat(30))]);

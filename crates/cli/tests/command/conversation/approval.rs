@@ -336,7 +336,8 @@ fn a_new_file_says_how_long_it_is() {
     let flags = ["--dangerously-skip-permissions", "--", "write"];
     let talk = Talk::begin(dirs.asking(&server.url(), &flags));
     let shown = talk.until("Written.");
-    assert!(shown.contains("● Write(new.txt)  +3\n"), "{shown}");
+    let new = "● Write(new.txt)  +3\n  1 +a\n  2 +b\n  3 +c\n\n";
+    assert!(shown.contains(new), "its beginning, and nothing twice: {shown}");
     assert_eq!(talk.end(), Some(0));
     let mut talk = Talk::begin(dirs.asking(&server.url(), &["-c"]));
     talk.until("● Write(new.txt)  +3\n");

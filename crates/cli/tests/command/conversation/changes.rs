@@ -28,7 +28,7 @@ fn two_files() -> (TestDirs, Rehearsal, Talk) {
 fn differences_are_shown_as_edits_are() {
     let (_dirs, _server, mut talk) = two_files();
     talk.key("/diff\r");
-    let shown = talk.until("2 files changed.");
+    let shown = talk.until("2 files changed since your last prompt.");
     for words in
         ["\n  a.txt  +2 −0  created\n", "1 +one\n", "2 +two\n", "\n  b.txt  +1 −0  created\n"]
     {
