@@ -73,7 +73,7 @@ fn only_a_store_of_ours_and_of_this_version_is_used() {
     assert!(matches!(refused, StoreError::NoDatabase(_)), "{refused}");
 }
 
-fn limits(budget_micro: Option<u64>, running_max: Option<u32>) -> TenantChange {
+pub(crate) fn limits(budget_micro: Option<u64>, running_max: Option<u32>) -> TenantChange {
     TenantChange { budget_micro, running_max, ..TenantChange::default() }
 }
 
@@ -86,7 +86,7 @@ fn tenant_of(session: &str) -> &'static str {
     }
 }
 
-fn new_session(number: u32, tenant: &str, budget_micro: Option<u64>) -> NewSession {
+pub(crate) fn new_session(number: u32, tenant: &str, budget_micro: Option<u64>) -> NewSession {
     NewSession {
         id: format!("00000000-0000-4000-8000-{number:012}"),
         tenant: tenant.to_owned(),
