@@ -51,6 +51,9 @@ impl From<StoreError> for HttpError {
             StoreError::SessionExists(_) => {
                 Self::new(StatusCode::CONFLICT, error.to_string()).with_code("session_exists")
             }
+            StoreError::Database(ref refusal) if is_unstorable_text(refusal) => {
+                Self::bad_request("a text has a null character, which cannot be stored")
+            }
             StoreError::NoTenant(_) | StoreError::Invalid(_) => {
                 Self::bad_request(error.to_string())
             }
@@ -74,6 +77,13 @@ impl From<StoreError> for HttpError {
             }
         }
     }
+}
+
+/// PostgreSQL's texts may have every character but one.
+fn is_unstorable_text(error: &sqlx::Error) -> bool {
+    let code = error.as_database_error().and_then(sqlx::error::DatabaseError::code);
+    // character_not_in_repertoire
+    code.as_deref() == Some("22021")
 }
 
 /// The code of an error that its status says enough about.

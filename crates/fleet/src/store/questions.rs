@@ -38,8 +38,8 @@ pub struct AnsweredQuestion {
     pub answered_by: String,
     /// Milliseconds since 1970.
     pub answered_millis: i64,
-    /// What the session was given: `allow`, `deny`, or `withdrawn` if it ended before. `None` until
-    /// then.
+    /// What the session was given: `allow`, `deny`, `withdrawn` if it did not wait for it, `unknown` if
+    /// it ended before that was recorded. `None` until then.
     pub outcome: Option<String>,
 }
 

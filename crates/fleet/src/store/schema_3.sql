@@ -211,14 +211,17 @@ begin
             || ' sessions, as many as it may';
     end if;
     select running_max into v_most from windlass.limits
-        where kind = 'repository' and name = s.repository;
-    if found and s.repository = any(windlass.list_full('repository')) then
+        where kind = 'repository' and name = s.repository and s.repository <> '';
+    if found and v_most <= (select count(*) from (select 1 from windlass.sessions r
+            where r.state = 'running' and r.repository = s.repository
+            and r.repository <> '' limit v_most) x) then
         return 'waits for its turn: the repository has ' || v_most
             || ' sessions, as many as it may';
     end if;
     select running_max into v_most from windlass.limits
         where kind = 'provider' and name = s.provider;
-    if found and s.provider = any(windlass.list_full('provider')) then
+    if found and v_most <= (select count(*) from (select 1 from windlass.sessions r
+            where r.state = 'running' and r.provider = s.provider limit v_most) x) then
         return 'waits for its turn: the provider has ' || v_most || ' sessions, as many as it may';
     end if;
     return s.reason;
@@ -363,7 +366,7 @@ begin
     -- In the queue, the next holder asks again.
     if p_state <> 'queued' then
         delete from windlass.questions where session = p_session and answer is null;
-        update windlass.questions set closed = now(), outcome = 'withdrawn'
+        update windlass.questions set closed = now(), outcome = 'unknown'
             where session = p_session and closed is null;
     end if;
     perform pg_notify('windlass_events', p_session);

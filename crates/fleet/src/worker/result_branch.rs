@@ -46,11 +46,11 @@ pub(crate) fn push_changes(
         is_leaf && !change.path.is_git_state() && travels(&change.before) && travels(&change.after)
     });
     let mirror = BranchMirror::new(request);
-    let _lock = wait_for_lock(&mirror.bare.with_extension("lock"), request.cancel)?;
     let there = mirror.find_branch()?;
     if changes.is_empty() && there.is_none() {
         return Ok(None);
     }
+    let lock = wait_for_lock(&mirror.bare.with_extension("lock"), request.cancel)?;
     let commit = mirror.commit(workspace, &changes)?;
     if let Some(there) = &there {
         if !mirror.is_ours(there)? {
@@ -63,6 +63,8 @@ pub(crate) fn push_changes(
             return Ok(Some(mirror.to_pushed(there)));
         }
     }
+    // A slow remote must not hold up other sessions of the repository.
+    drop(lock);
     mirror.push(&commit, there.as_deref())?;
     Ok(Some(mirror.to_pushed(&commit)))
 }

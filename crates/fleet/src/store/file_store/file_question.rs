@@ -87,5 +87,7 @@ impl FileQuestion {
     }
 }
 
-/// The outcome of a question whose session ended before it was given the answer.
+/// The outcome of a question that the session withdrew after it was answered.
 pub(super) const WITHDRAWN: &str = "withdrawn";
+/// The outcome of a question whose session ended before it was recorded.
+pub(super) const UNKNOWN: &str = "unknown";

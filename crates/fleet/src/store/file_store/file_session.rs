@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::file_question::{FileQuestion, WITHDRAWN};
+use super::file_question::{FileQuestion, UNKNOWN, WITHDRAWN};
 use super::session_folder::FileSessionFolder;
 use crate::postgres_journal_store::LOCAL_TENANT;
 use crate::store::{
@@ -195,7 +195,7 @@ impl FileSession {
         // In the queue, the next claim asks again.
         if self.state != "queued" {
             self.questions.retain(FileQuestion::has_answer);
-            self.questions.iter_mut().for_each(|question| question.close(WITHDRAWN));
+            self.questions.iter_mut().for_each(|question| question.close(UNKNOWN));
         }
     }
 
