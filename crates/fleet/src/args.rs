@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
@@ -65,6 +66,15 @@ pub(crate) struct ServeArgs {
     /// Connections at once.
     #[arg(long, value_name = "N", default_value_t = 1000)]
     pub(crate) connections: usize,
+    /// Event streams of one tenant at once, below --connections: no tenant holds them all.
+    #[arg(long, value_name = "N", default_value_t = 200)]
+    pub(crate) streams: usize,
+    /// Serve HTTPS with this certificate and its chain, a PEM file. It is read again when it changes.
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    pub(crate) tls_cert: Option<PathBuf>,
+    /// The certificate's private key, a PEM file.
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub(crate) tls_key: Option<PathBuf>,
     #[command(flatten, next_help_heading = "Without a store")]
     pub(crate) running: RunningArgs,
 }
@@ -104,6 +114,10 @@ pub(crate) struct RunningArgs {
     /// Seconds that sessions may go on after a request to terminate.
     #[arg(long, value_name = "SECONDS", default_value_t = 30)]
     pub(crate) drain: u64,
+    /// Seconds after which a session that waits for an answer leaves its place to others. It goes on
+    /// when the answer is there.
+    #[arg(long, value_name = "SECONDS", default_value_t = 600)]
+    pub(crate) question_wait: u64,
 }
 
 #[derive(Debug, Args)]
@@ -121,8 +135,12 @@ pub(crate) enum StoreCommand {
     Check(StoreUrlArg),
     /// Add a tenant, or change its limits.
     Tenant(TenantArgs),
+    /// Limit the sessions that run at once in one repository or at one provider.
+    Limit(RunningLimitArgs),
     /// Make, list and remove tokens.
     Token(TokenArgs),
+    /// Remove sessions that ended long ago, with all that belongs to them.
+    Clean(CleanArgs),
     /// Put the journal of a session of this host into the store.
     Import(ImportArgs),
     /// Write the journals of a session as files.
@@ -151,6 +169,70 @@ pub(crate) struct TenantArgs {
     /// those named before; an empty one leaves none.
     #[arg(long = "repository", value_name = "URL")]
     pub(crate) repositories: Vec<String>,
+    /// Let its sessions push their changes to branches that begin like this, of the repositories that
+    /// `--repository` names; an empty one forbids it again. [default: none]
+    #[arg(long, value_name = "PREFIX")]
+    pub(crate) push_prefix: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunningLimitArgs {
+    #[command(flatten)]
+    pub(crate) store: StoreUrlArg,
+    /// What is limited. Without it, the limits are listed.
+    #[arg(value_enum, requires = "name")]
+    pub(crate) kind: Option<LimitWord>,
+    /// The repository's URL, or the provider's name: what is before the `/` of `--model`, `default` for
+    /// models without one.
+    pub(crate) name: Option<String>,
+    /// Sessions that may run at once; 0 stops them all.
+    #[arg(long, value_name = "N", requires = "kind")]
+    pub(crate) running: Option<u32>,
+    /// Remove the limit.
+    #[arg(long, conflicts_with = "running", requires = "kind")]
+    pub(crate) remove: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LimitWord {
+    Repository,
+    Provider,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CleanArgs {
+    #[command(flatten)]
+    pub(crate) store: StoreUrlArg,
+    /// Only sessions that ended at least this long ago: `30d`, `12h`, `90m`.
+    #[arg(long, value_name = "AGE", value_parser = parse_age)]
+    pub(crate) older_than: Duration,
+    /// Only those of this tenant.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) tenant: Option<String>,
+    /// Also parked sessions, which a message would start again.
+    #[arg(long)]
+    pub(crate) parked: bool,
+    /// Remove nothing: print what would be removed.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+/// A number and its unit: minutes, hours or days.
+fn parse_age(text: &str) -> Result<Duration, String> {
+    let wrong = || "it must be a number and a unit, such as 30d, 12h or 90m".to_owned();
+    let unit = text.chars().next_back().ok_or_else(wrong)?;
+    let seconds = match unit {
+        'd' => 24 * 3600,
+        'h' => 3600,
+        'm' => 60,
+        _ => return Err(wrong()),
+    };
+    let number: u32 = text.strip_suffix(unit).unwrap_or_default().parse().map_err(|_| wrong())?;
+    match number {
+        // A typing error must not remove what has just ended.
+        0 => Err("it must be more than 0".to_owned()),
+        number => Ok(Duration::from_secs(u64::from(number) * seconds)),
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -298,6 +380,9 @@ pub(crate) struct SubmitArgs {
     /// Wait for the result and print it.
     #[arg(long)]
     pub(crate) wait: bool,
+    /// Push what the session changes to this new branch of its repository.
+    #[arg(long, value_name = "BRANCH", requires = "git")]
+    pub(crate) push_branch: Option<String>,
     /// A name for people.
     #[arg(short, long, value_name = "NAME")]
     pub(crate) name: Option<String>,
@@ -318,6 +403,14 @@ pub(crate) struct BatchArgs {
     /// The batch's name. The same name again goes on with the same batch.
     #[arg(short, long, value_name = "NAME")]
     pub(crate) name: Option<String>,
+    /// What all sessions of the batch together may spend, whatever dies. Sessions that it does not
+    /// cover wait.
+    #[arg(long, value_name = "USD", requires = "max_budget_usd")]
+    pub(crate) batch_budget_usd: Option<f64>,
+    /// Push what each session changes to a new branch of its repository: this prefix and the number of
+    /// the row. It may have `{column}`, too.
+    #[arg(long, value_name = "PREFIX", requires = "git")]
+    pub(crate) branch_prefix: Option<String>,
     /// Start nothing: print the sessions and the worst case in money.
     #[arg(long)]
     pub(crate) dry_run: bool,
@@ -336,6 +429,9 @@ pub(crate) struct PsArgs {
     /// List workers instead.
     #[arg(long)]
     pub(crate) workers: bool,
+    /// List batches instead, with their budgets.
+    #[arg(long, conflicts_with = "workers")]
+    pub(crate) batches: bool,
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,

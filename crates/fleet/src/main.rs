@@ -3,6 +3,7 @@
 
 mod args;
 mod client;
+mod store_clean;
 mod store_command;
 mod store_run;
 
@@ -12,7 +13,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Parser;
-use windlass_fleet::gateway::{self, GatewayOptions};
+use windlass_fleet::gateway::{self, GatewayOptions, TlsFiles};
 use windlass_fleet::local_command;
 use windlass_fleet::worker::guard::{self, GuardOptions};
 use windlass_fleet::worker::{self, WorkerOptions};
@@ -86,7 +87,10 @@ fn run(command: FleetCommand) -> Result<Exit, CommandError> {
 
 fn serve(args: ServeArgs) -> Result<Exit, CommandError> {
     let connections = args.connections.clamp(1, 100_000);
-    let options = GatewayOptions { listen: args.listen, connections };
+    let tls = args.tls_cert.zip(args.tls_key);
+    let tls = tls.map(|(certificate, key)| TlsFiles { certificate, key });
+    let streams = args.streams.clamp(1, connections);
+    let options = GatewayOptions { listen: args.listen, connections, streams, tls };
     match args.store {
         Some(url) => block_on(async { gateway::serve(&url, options).await }),
         None => {
@@ -130,6 +134,7 @@ fn to_worker_options(args: RunningArgs, lease: f64) -> Result<WorkerOptions, Com
         is_unsandboxed: args.allow_unsandboxed,
         attempts_max: args.attempts.max(1),
         drain: Duration::from_secs(args.drain),
+        question_wait: Duration::from_secs(args.question_wait.clamp(1, QUESTION_WAIT_MAX)),
     })
 }
 
@@ -142,5 +147,7 @@ pub(crate) fn find_windlass() -> PathBuf {
 
 /// Nobody takes over, so it only has to outlast a pause of the host.
 const EMBEDDED_LEASE: f64 = 60.0;
+/// A year, so that times can be added.
+const QUESTION_WAIT_MAX: u64 = 365 * 24 * 3600;
 const MEMORY_MIN_MIB: u64 = 256;
 const SHUTDOWN_WAIT: Duration = Duration::from_secs(5);

@@ -36,6 +36,9 @@ pub struct WorkspaceSpec {
     /// A commit, branch or tag; absent for the default branch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
+    /// The branch that the worker pushes the session's changes to, as one commit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub push_branch: Option<String>,
 }
 
 impl SessionSpec {
@@ -53,9 +56,7 @@ impl SessionSpec {
         {
             return Err(format!("permission_mode `{mode}` is not one of {}", MODES.join(", ")));
         }
-        if self.max_budget_usd.is_some_and(|most| !(most > 0.0 && most < 1e9)) {
-            return Err("max_budget_usd must be a number above 0".to_owned());
-        }
+        self.max_budget_usd.map_or(Ok(0), to_micro_usd)?;
         let words = self.allowed_tools.iter().chain(&self.disallowed_tools);
         let words = words.chain(&self.model).chain(&self.append_system_prompt);
         if let Some(word) = words.into_iter().find(|word| word.contains('\0')) {
@@ -70,12 +71,16 @@ impl SessionSpec {
         self.model.as_deref().and_then(|model| model.split_once('/')).map_or("", |(name, _)| name)
     }
 
+    /// The repository as limits name it; empty if there is none.
+    #[must_use]
+    pub fn repository(&self) -> &str {
+        self.workspace.as_ref().map_or("", |workspace| trim_repository(&workspace.git))
+    }
+
     /// The budget in millionths of a dollar.
     #[must_use]
     pub fn budget_micro(&self) -> Option<u64> {
-        // `check` ensures that it is positive and below a billion.
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked above")]
-        self.max_budget_usd.map(|most| (most * 1e6).round() as u64)
+        self.max_budget_usd.and_then(|most| to_micro_usd(most).ok())
     }
 
     /// The equivalent command line flags of `windlass`.
@@ -128,6 +133,9 @@ impl WorkspaceSpec {
         if !is_plain(&self.git) || !self.commit.as_deref().is_none_or(is_reference) {
             return Err("workspace.git and workspace.commit must be plain names".to_owned());
         }
+        if let Some(branch) = self.push_branch.as_deref().filter(|branch| !is_branch_name(branch)) {
+            return Err(format!("workspace.push_branch `{branch}` is not the name of a branch"));
+        }
         let host = self.git.split_once("://").map_or(self.git.as_str(), |(_, rest)| rest);
         let host = host.split('/').next().unwrap_or_default();
         let (user, host) = host.rsplit_once('@').unwrap_or(("", host));
@@ -152,5 +160,84 @@ impl WorkspaceSpec {
         let known = ["https", "http", "ssh", "git", "file"];
         let scheme = self.git.split_once("://").map(|(scheme, _)| scheme);
         known.into_iter().find(|known| scheme == Some(known)).unwrap_or("ssh")
+    }
+}
+
+/// A budget in millionths of a dollar.
+pub fn to_micro_usd(usd: f64) -> Result<u64, String> {
+    if !(usd > 0.0 && usd < 1e9) {
+        return Err("max_budget_usd must be a number above 0".to_owned());
+    }
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked above")]
+    Ok((usd * 1e6).round() as u64)
+}
+
+/// The URL without what two ways to write the same repository differ in.
+#[must_use]
+pub fn trim_repository(url: &str) -> &str {
+    let url = url.trim_end_matches('/');
+    url.strip_suffix(".git").unwrap_or(url).trim_end_matches('/')
+}
+
+/// Whether git takes this as the name of a branch, and so does every file system and web page.
+fn is_branch_name(name: &str) -> bool {
+    let is_known = |c: char| c.is_ascii_alphanumeric() || "-_./+=@".contains(c);
+    let is_part = |part: &str| {
+        !part.is_empty()
+            && !part.starts_with('.')
+            && !part.ends_with('.')
+            && !part.ends_with(".lock")
+    };
+    let is_reserved = name == "HEAD" || name == "@" || name.starts_with("refs/");
+    name.len() <= 200
+        && !is_reserved
+        && !name.starts_with('-')
+        && !name.contains("..")
+        && !name.contains("@{")
+        && name.chars().all(is_known)
+        && name.split('/').all(is_part)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_names_of_branches_are_pushed_to() {
+        for name in ["windlass/1", "a", "night-7/x_y.z", "user@site"] {
+            assert!(is_branch_name(name), "{name}");
+        }
+        let long = "x".repeat(201);
+        for name in [
+            "",
+            "/",
+            "a/",
+            "/a",
+            "a//b",
+            "-d",
+            "--force",
+            "a..b",
+            "a b",
+            "a:b",
+            "+a:b c",
+            "HEAD",
+            "@",
+            "refs/heads/a",
+            ".a",
+            "a/.b",
+            "a.lock",
+            "a.lock/b",
+            "a@{1}",
+            "a\n",
+            "a~1",
+            "a^",
+            "a*",
+            "ü",
+            &long,
+        ] {
+            assert!(!is_branch_name(name), "{name}");
+        }
+        assert_eq!(trim_repository("https://a/b.git/"), "https://a/b");
+        assert_eq!(trim_repository("https://a/b"), "https://a/b");
     }
 }

@@ -1,11 +1,20 @@
-//! `windlass-fleet store`: migrate, check, tenants, tokens, import and export.
+//! `windlass-fleet store`: migrate, check, tenants, limits, tokens, import and export.
 
-use windlass_fleet::store::{FleetStore, StoreError, TenantChange, TokenRole};
+use windlass_fleet::session_spec::trim_repository;
+use windlass_fleet::store::{
+    FleetStore, LimitKind, StoreError, StoredLimit, TenantChange, TokenRole,
+};
 use windlass_fleet::store_transfer::{export_session, import_session};
 use windlass_host::command_error::CommandError;
 use windlass_host::exit::Exit;
 
-use crate::args::{RoleArg, StoreCommand, TenantArgs, TokenAddArgs, TokenCommand, YesNo};
+use crate::args::{
+    LimitWord, RoleArg, RunningLimitArgs, StoreCommand, TenantArgs, TokenAddArgs, TokenCommand,
+    YesNo,
+};
+
+/// The provider of models that name none.
+const DEFAULT_PROVIDER: &str = "default";
 
 pub(crate) async fn run(command: StoreCommand) -> Result<Exit, CommandError> {
     let lines = match command {
@@ -19,6 +28,8 @@ pub(crate) async fn run(command: StoreCommand) -> Result<Exit, CommandError> {
         }
         StoreCommand::Check(url) => check(&open(&url.store).await?).await?,
         StoreCommand::Tenant(args) => put_tenant(args).await?,
+        StoreCommand::Limit(args) => put_limit(args).await?,
+        StoreCommand::Clean(args) => crate::store_clean::run(args).await?,
         StoreCommand::Token(args) => run_token(args.command).await?,
         StoreCommand::Import(args) => {
             let store = open(&args.store.store).await?;
@@ -37,7 +48,7 @@ pub(crate) async fn run(command: StoreCommand) -> Result<Exit, CommandError> {
     Ok(Exit::SUCCESS)
 }
 
-async fn open(url: &str) -> Result<FleetStore, CommandError> {
+pub(crate) async fn open(url: &str) -> Result<FleetStore, CommandError> {
     FleetStore::open(url, 2).await.map_err(to_error)
 }
 
@@ -69,6 +80,7 @@ async fn put_tenant(args: TenantArgs) -> Result<String, CommandError> {
         is_trusted: args.trusted.map(|answer| answer == YesNo::Yes),
         repositories: named
             .then(|| args.repositories.iter().filter(|it| !it.is_empty()).cloned().collect()),
+        push_prefix: args.push_prefix.clone(),
     };
     let store = open(&args.store.store).await?;
     let row = store.put_tenant(&args.name, &change).await.map_err(to_error)?;
@@ -83,10 +95,46 @@ async fn put_tenant(args: TenantArgs) -> Result<String, CommandError> {
     if row.policy.is_trusted {
         text.push_str(", trusted with the workers' hosts");
     }
+    if let Some(prefix) = &row.policy.push_prefix {
+        text.push_str(&format!(", pushes branches {prefix}…"));
+    }
     for repository in &row.policy.repositories {
         text.push_str(&format!("\nrepository {repository}"));
     }
     Ok(text)
+}
+
+/// Sets, removes or lists limits.
+async fn put_limit(args: RunningLimitArgs) -> Result<String, CommandError> {
+    let RunningLimitArgs { store, kind, name, running, remove } = args;
+    if kind.is_some() && running.is_none() && !remove {
+        return Err(CommandError::usage("say how many with --running, or --remove"));
+    }
+    let name = name.unwrap_or_default();
+    if name.len() > 2000 || name.chars().any(char::is_control) {
+        return Err(CommandError::usage("that is not the name of a repository or a provider"));
+    }
+    let store = open(&store.store).await?;
+    match kind {
+        Some(LimitWord::Repository) => {
+            let name = trim_repository(&name);
+            store.put_limit(LimitKind::Repository, name, running).await.map_err(to_error)?;
+        }
+        Some(LimitWord::Provider) => {
+            let name = if name == DEFAULT_PROVIDER { "" } else { &name };
+            store.put_limit(LimitKind::Provider, name, running).await.map_err(to_error)?;
+        }
+        None => {}
+    }
+    let limits = store.list_limits().await.map_err(to_error)?;
+    let line = |limit: &StoredLimit| {
+        let name = if limit.name.is_empty() { DEFAULT_PROVIDER } else { &limit.name };
+        format!("{} {name}: at most {} sessions at once\n", limit.kind, limit.running_max)
+    };
+    match limits.is_empty() {
+        true => Ok("there are no limits but those of tenants".to_owned()),
+        false => Ok(limits.iter().map(line).collect()),
+    }
 }
 
 async fn run_token(command: TokenCommand) -> Result<String, CommandError> {
@@ -136,7 +184,7 @@ fn to_usd(micro: i64) -> String {
 }
 
 #[allow(clippy::needless_pass_by_value, reason = "it stands in `map_err`")]
-fn to_error(error: StoreError) -> CommandError {
+pub(crate) fn to_error(error: StoreError) -> CommandError {
     if let StoreError::NotAUrl | StoreError::BadUrl(_) = error {
         return CommandError::usage(error.to_string());
     }

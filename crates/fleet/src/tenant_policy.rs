@@ -17,6 +17,9 @@ pub struct TenantPolicy {
     pub is_trusted: bool,
     /// Allowed repositories besides those of public hosts: whole URLs, or prefixes that end in `/`.
     pub repositories: Vec<String>,
+    /// Branches that its sessions may push begin like this. Without trust only to `repositories`, because
+    /// the worker's own keys are used.
+    pub push_prefix: Option<String>,
 }
 
 impl TenantPolicy {
@@ -36,11 +39,20 @@ impl TenantPolicy {
         }
         let Some(workspace) = &spec.workspace else { return Ok(()) };
         let url = &workspace.git;
-        match is_public_repository(url) || self.repositories.iter().any(|it| covers(it, url)) {
-            true => Ok(()),
-            false => Err(format!(
+        let is_named = self.repositories.iter().any(|it| covers(it, url));
+        if !is_named && !is_public_repository(url) {
+            return Err(format!(
                 "the repository {url} is not open to this tenant; use https:// and a public host, or \
                  ask the administrator for `windlass store tenant … --repository`"
+            ));
+        }
+        let Some(branch) = &workspace.push_branch else { return Ok(()) };
+        let prefix = self.push_prefix.as_deref().filter(|prefix| !prefix.is_empty());
+        match prefix.is_some_and(|prefix| branch.starts_with(prefix)) && is_named {
+            true => Ok(()),
+            false => Err(format!(
+                "this tenant may not push the branch {branch} to {url}; ask the administrator for \
+                 `windlass store tenant … --push-prefix` and `--repository`"
             )),
         }
     }

@@ -217,6 +217,11 @@ fn print_frame(frame: &str) {
             }
         }
         "control_request" => println!("question: {}", json_of(&frame, "request")),
+        "system" if text_of(&frame, "subtype") == "permission_answered" => {
+            let [behavior, tool, by] =
+                ["behavior", "tool_name", "answered_by"].map(|name| text_of(&frame, name));
+            println!("{behavior}: {tool}, says {by}");
+        }
         "result" => println!("ended: {}", text_of(&frame, "terminal_reason")),
         _ => {}
     }

@@ -3,149 +3,137 @@
 //! A session's id is derived from the batch's name, the row's number and its prompt, so that
 //! repeating the command submits nothing twice and continues waiting.
 
-use std::path::Path;
 use std::time::Duration;
 
 use ring::digest::{SHA256, digest};
-use serde_json::{Value, json};
-use windlass_fleet::session_spec::{SessionSpec, WorkspaceSpec};
+use serde_json::json;
+use windlass_fleet::session_spec::{SessionSpec, WorkspaceSpec, to_micro_usd};
 use windlass_host::command_error::CommandError;
 use windlass_host::exit::Exit;
 use windlass_vocabulary::to_hex;
 
+use super::batch_progress::BatchProgress;
+use super::batch_report::BatchReport;
 use super::gateway_client::GatewayClient;
 use super::row_file::{BatchRow, fill_template, read_rows};
-use super::{text_of, to_unchecked_spec, to_usd};
+use super::{text_of, to_unchecked_spec};
 use crate::args::BatchArgs;
 
+/// What is submitted for one row.
+struct PlannedSession {
+    prompt: String,
+    spec: SessionSpec,
+}
+
 pub(crate) async fn run(args: BatchArgs) -> Result<Exit, CommandError> {
-    let spec = to_unchecked_spec(&args.spec);
-    let rows = read_rows(&args.rows).map_err(CommandError::usage)?;
-    let mut prompts = Vec::new();
-    let mut specs = Vec::new();
-    for (number, row) in rows.iter().enumerate() {
-        let wrong = |words: String| CommandError::usage(format!("row {}: {words}", number + 1));
-        prompts.push(fill_template(&args.template, row).map_err(wrong)?);
-        specs.push(fill_spec(&spec, row).map_err(wrong)?);
-    }
-    let worst = match spec.max_budget_usd {
-        #[allow(clippy::cast_precision_loss, reason = "for people")]
-        Some(most) => format!("at most ${:.2}", most * prompts.len() as f64),
-        None => "without a bound in money; add --max-budget-usd".to_owned(),
-    };
+    let planned = plan_sessions(&args)?;
+    let worst = describe_worst_case(&args, planned.len());
     if args.dry_run {
-        println!("{} sessions, {worst}; the first prompt is:", prompts.len());
-        println!("{}", prompts.first().map_or("", String::as_str));
+        println!("{} sessions, {worst}; the first prompt is:", planned.len());
+        println!("{}", planned.first().map_or("", |first| first.prompt.as_str()));
         return Ok(Exit::SUCCESS);
+    }
+    if let Some(budget) = args.batch_budget_usd {
+        to_micro_usd(budget)
+            .map_err(|_| CommandError::usage("--batch-budget-usd must be a number above 0"))?;
     }
     let client = GatewayClient::new(&args.server)?;
     let file = args.rows.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let name = args.name.clone().unwrap_or(file);
-    let batch = text_of(&client.post("/v1/batches", &json!({ "name": name })).await?, "id");
-    eprintln!("{} sessions, {worst}", prompts.len());
-    let mut ids = Vec::new();
-    for (number, (prompt, spec)) in prompts.iter().zip(&specs).enumerate() {
-        let id = derive_id(&batch, number, prompt);
-        let body = json!({ "id": id, "prompt": prompt, "spec": spec, "batch": batch,
-            "row": number + 1, "name": format!("{name} {}", number + 1),
-            "priority": args.spec.priority });
-        match client.post("/v1/sessions", &body).await {
-            Ok(_) => {}
-            Err(error) if error.message().contains("is there already") => {}
-            Err(error) => {
-                let words = error.message();
-                return Err(CommandError::failure(format!("row {}: {words}", number + 1)));
-            }
-        }
-        ids.push(id);
+    let mut body = json!({ "name": name });
+    if let (Some(budget), Some(fields)) = (args.batch_budget_usd, body.as_object_mut()) {
+        fields.insert("max_budget_usd".to_owned(), json!(budget));
     }
-    let outcomes = wait_for_all(&client, &ids).await?;
-    let report = render_report(&name, &args.server.server, &outcomes);
-    print!("{report}");
+    let batch = text_of(&client.post("/v1/batches", &body).await?, "id");
+    eprintln!("{} sessions, {worst}", planned.len());
+    let ids = submit_all(&client, &args, &name, &batch, &planned).await?;
+    let outcomes = BatchProgress::new(&client, &batch, ids).follow().await?;
+    let report = BatchReport { name: &name, server: &args.server.server, outcomes: &outcomes };
+    print!("{}", report.to_markdown());
     if let Some(path) = &args.report {
-        write_report(path, &report, &outcomes)?;
+        report.write(path)?;
     }
-    let is_done = outcomes.iter().all(|outcome| text_of(outcome, "state") == "done");
+    let is_done = outcomes.iter().all(|outcome| outcome.state() == "done");
     Ok(if is_done { Exit::SUCCESS } else { Exit::FAILURE })
 }
 
-/// The spec of one row: `--git` and `--commit` may name columns, too.
-fn fill_spec(spec: &SessionSpec, row: &BatchRow) -> Result<SessionSpec, String> {
+fn plan_sessions(args: &BatchArgs) -> Result<Vec<PlannedSession>, CommandError> {
+    let spec = to_unchecked_spec(&args.spec);
+    let rows = read_rows(&args.rows).map_err(CommandError::usage)?;
+    let plan = |(index, row): (usize, &BatchRow)| {
+        let number = index + 1;
+        let wrong = |words: String| CommandError::usage(format!("row {number}: {words}"));
+        let prompt = fill_template(&args.template, row).map_err(wrong)?;
+        let prefix = args.branch_prefix.as_deref();
+        let spec = fill_spec(&spec, row, number, prefix).map_err(wrong)?;
+        Ok(PlannedSession { prompt, spec })
+    };
+    rows.iter().enumerate().map(plan).collect()
+}
+
+/// The bound in money: that of all sessions, or of the batch if it is lower.
+fn describe_worst_case(args: &BatchArgs, count: usize) -> String {
+    match (args.spec.max_budget_usd, args.batch_budget_usd) {
+        #[allow(clippy::cast_precision_loss, reason = "for people")]
+        (Some(most), budget) => {
+            let all = most * count as f64;
+            format!("at most ${:.2}", budget.map_or(all, |budget| all.min(budget)))
+        }
+        (None, _) => "without a bound in money; add --max-budget-usd".to_owned(),
+    }
+}
+
+/// Submits every row that is not there already. Returns the ids of the sessions.
+async fn submit_all(
+    client: &GatewayClient,
+    args: &BatchArgs,
+    name: &str,
+    batch: &str,
+    planned: &[PlannedSession],
+) -> Result<Vec<String>, CommandError> {
+    let mut ids = Vec::new();
+    for (number, PlannedSession { prompt, spec }) in planned.iter().enumerate() {
+        let id = derive_id(batch, number, prompt);
+        let body = json!({ "id": id, "prompt": prompt, "spec": spec, "batch": batch,
+            "row": number + 1, "name": format!("{name} {}", number + 1),
+            "priority": args.spec.priority });
+        let mut tries = 0;
+        loop {
+            let Err(error) = client.try_post("/v1/sessions", &body).await else { break };
+            // Its answer was lost, or the batch goes on.
+            if error.is_existing_session() {
+                break;
+            }
+            tries += 1;
+            if !error.is_transient() || tries >= TRIES_MAX {
+                let words = error.words();
+                return Err(CommandError::failure(format!("row {}: {words}", number + 1)));
+            }
+            tokio::time::sleep(TRY_PAUSE * tries).await;
+        }
+        ids.push(id);
+    }
+    Ok(ids)
+}
+
+/// The spec of one row: `--git`, `--commit` and `--branch-prefix` may name columns, too.
+fn fill_spec(
+    spec: &SessionSpec,
+    row: &BatchRow,
+    number: usize,
+    branch_prefix: Option<&str>,
+) -> Result<SessionSpec, String> {
     let workspace = match &spec.workspace {
         None => None,
-        Some(WorkspaceSpec { git, commit }) => {
+        Some(WorkspaceSpec { git, commit, .. }) => {
             let commit = commit.as_ref().map(|commit| fill_template(commit, row)).transpose()?;
-            Some(WorkspaceSpec { git: fill_template(git, row)?, commit })
+            let prefix = branch_prefix.map(|prefix| fill_template(prefix, row)).transpose()?;
+            let push_branch = prefix.map(|prefix| format!("{prefix}{number}"));
+            Some(WorkspaceSpec { git: fill_template(git, row)?, commit, push_branch })
         }
     };
     let spec = SessionSpec { workspace, ..spec.clone() };
     spec.check().map(|()| spec)
-}
-
-/// Polls each session until none of them is queued or running.
-async fn wait_for_all(client: &GatewayClient, ids: &[String]) -> Result<Vec<Value>, CommandError> {
-    let mut outcomes: Vec<Option<Value>> = vec![None; ids.len()];
-    let mut failures = 0;
-    loop {
-        for (id, outcome) in ids.iter().zip(&mut outcomes).filter(|(_, it)| it.is_none()) {
-            match client.get(&format!("/v1/sessions/{id}")).await {
-                Ok(row) => {
-                    failures = 0;
-                    let is_over = !matches!(text_of(&row, "state").as_str(), "queued" | "running");
-                    *outcome = is_over.then_some(row);
-                }
-                Err(error) if failures >= FAILURES_MAX => return Err(error),
-                Err(_) => failures += 1,
-            }
-        }
-        let done = outcomes.iter().flatten().count();
-        let cost = outcomes.iter().flatten();
-        let cost: i64 = cost.filter_map(|row| row.get("cost_micro_usd")?.as_i64()).sum();
-        eprint!("\r{} {}", render_bar(done, ids.len()), to_usd(&json!(cost)));
-        if done == ids.len() {
-            eprintln!();
-            return Ok(outcomes.into_iter().flatten().collect());
-        }
-        tokio::time::sleep(POLL).await;
-    }
-}
-
-/// `[#####---------------] 1 of 4 ended`.
-fn render_bar(done: usize, all: usize) -> String {
-    let filled = (done * BAR_WIDTH).checked_div(all).unwrap_or(BAR_WIDTH);
-    let (full, empty) = ("#".repeat(filled), "-".repeat(BAR_WIDTH - filled));
-    format!("[{full}{empty}] {done} of {all} ended")
-}
-
-fn render_report(name: &str, server: &str, outcomes: &[Value]) -> String {
-    let total: i64 = outcomes.iter().filter_map(|row| row.get("cost_micro_usd")?.as_i64()).sum();
-    let done = outcomes.iter().filter(|row| text_of(row, "state") == "done").count();
-    let mut text = format!(
-        "# {name}\n\n{done} of {} sessions are done, {}\n\n| row | session | state | cost | patch | why |\n\
-         |---|---|---|---|---|---|\n",
-        outcomes.len(),
-        to_usd(&json!(total))
-    );
-    for row in outcomes {
-        let [id, state, reason] = ["id", "state", "reason"].map(|name| text_of(row, name));
-        let cost = to_usd(row.get("cost_micro_usd").unwrap_or(&Value::Null));
-        let number = row.get("row").unwrap_or(&Value::Null);
-        let patch = match row.get("patch") {
-            Some(Value::Bool(true)) => {
-                format!("[patch]({}/v1/sessions/{id}/patch)", server.trim_end_matches('/'))
-            }
-            _ => String::new(),
-        };
-        text.push_str(&format!("| {number} | {id} | {state} | {cost} | {patch} | {reason} |\n"));
-    }
-    text
-}
-
-fn write_report(path: &Path, text: &str, outcomes: &[Value]) -> Result<(), CommandError> {
-    let failed = |error| CommandError::failure(format!("{}: {error}", path.display()));
-    std::fs::write(path, text).map_err(failed)?;
-    let all = Value::from(outcomes.to_vec()).to_string();
-    std::fs::write(path.with_extension("json"), all).map_err(failed)
 }
 
 /// A UUID derived from the batch and the row.
@@ -156,9 +144,8 @@ fn derive_id(batch: &str, number: usize, prompt: &str) -> String {
     format!("{}-{}-8{}-8{}-{}", part(0, 8), part(8, 12), part(13, 16), part(17, 20), part(20, 32))
 }
 
-const BAR_WIDTH: usize = 20;
-const POLL: Duration = Duration::from_secs(1);
-const FAILURES_MAX: u32 = 60;
+const TRIES_MAX: u32 = 6;
+const TRY_PAUSE: Duration = Duration::from_millis(500);
 
 #[cfg(test)]
 mod tests {
@@ -166,14 +153,17 @@ mod tests {
 
     #[test]
     fn a_row_may_name_its_repository() {
-        let workspace = WorkspaceSpec { git: "{repository}".to_owned(), commit: None };
+        let workspace =
+            WorkspaceSpec { git: "{repository}".to_owned(), commit: None, push_branch: None };
         let spec = SessionSpec { workspace: Some(workspace), ..SessionSpec::default() };
         let row = |url: &str| BatchRow::from([("repository".to_owned(), url.to_owned())]);
-        let filled = fill_spec(&spec, &row("https://example.org/one")).unwrap();
-        assert_eq!(filled.workspace.unwrap().git, "https://example.org/one");
-        assert!(fill_spec(&spec, &row("ext::sh")).unwrap_err().contains("workspace.git"));
-        assert!(fill_spec(&spec, &BatchRow::new()).unwrap_err().contains("`repository`"));
-        assert_eq!(render_bar(1, 4), "[#####---------------] 1 of 4 ended");
-        assert_eq!(render_bar(4, 4), "[####################] 4 of 4 ended");
+        let filled = fill_spec(&spec, &row("https://example.org/one"), 7, Some("night/")).unwrap();
+        let workspace = filled.workspace.unwrap();
+        assert_eq!(workspace.git, "https://example.org/one");
+        assert_eq!(workspace.push_branch.as_deref(), Some("night/7"));
+        let fill = |row: &BatchRow, prefix| fill_spec(&spec, row, 1, prefix).unwrap_err();
+        assert!(fill(&row("ext::sh"), None).contains("workspace.git"));
+        assert!(fill(&BatchRow::new(), None).contains("`repository`"));
+        assert!(fill(&row("https://example.org/one"), Some("a b/")).contains("push_branch"));
     }
 }

@@ -2,9 +2,12 @@
 
 pub(crate) mod attach;
 pub(crate) mod batch;
+mod batch_progress;
+mod batch_report;
 mod gateway_client;
 mod row_file;
 
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
 use windlass_fleet::session_spec::{SessionSpec, WorkspaceSpec};
 use windlass_host::command_error::CommandError;
@@ -12,12 +15,6 @@ use windlass_host::exit::Exit;
 
 use self::gateway_client::GatewayClient;
 use crate::args::{AnswerArgs, AnswerWord, PsArgs, SessionArg, SpecArgs, SubmitArgs};
-
-fn to_spec(args: &SpecArgs) -> Result<SessionSpec, CommandError> {
-    let spec = to_unchecked_spec(args);
-    spec.check().map_err(CommandError::usage)?;
-    Ok(spec)
-}
 
 fn to_unchecked_spec(args: &SpecArgs) -> SessionSpec {
     let git = args.git.clone();
@@ -30,12 +27,20 @@ fn to_unchecked_spec(args: &SpecArgs) -> SessionSpec {
         max_turns: args.max_turns,
         max_budget_usd: args.max_budget_usd,
         append_system_prompt: None,
-        workspace: git.map(|git| WorkspaceSpec { git, commit: args.commit.clone() }),
+        workspace: git.map(|git| WorkspaceSpec {
+            git,
+            commit: args.commit.clone(),
+            push_branch: None,
+        }),
     }
 }
 
 pub(crate) async fn submit(args: SubmitArgs) -> Result<Exit, CommandError> {
-    let spec = to_spec(&args.spec)?;
+    let mut spec = to_unchecked_spec(&args.spec);
+    if let Some(workspace) = &mut spec.workspace {
+        workspace.push_branch = args.push_branch;
+    }
+    spec.check().map_err(CommandError::usage)?;
     let prompt = match args.prompt {
         Some(prompt) => prompt,
         None => std::io::read_to_string(std::io::stdin())
@@ -56,10 +61,14 @@ pub(crate) async fn submit(args: SubmitArgs) -> Result<Exit, CommandError> {
 
 pub(crate) async fn ps(args: PsArgs) -> Result<Exit, CommandError> {
     let client = GatewayClient::new(&args.server)?;
-    let (path, name) = match (args.workers, &args.state) {
-        (true, _) => ("/v1/workers".to_owned(), "workers"),
-        (false, Some(state)) => (format!("/v1/sessions?limit=1000&state={state}"), "sessions"),
-        (false, None) => ("/v1/sessions?limit=1000".to_owned(), "sessions"),
+    let (path, name) = match (args.workers, args.batches, &args.state) {
+        (true, ..) => ("/v1/workers".to_owned(), "workers"),
+        (_, true, _) => ("/v1/batches".to_owned(), "batches"),
+        (_, _, Some(state)) => {
+            let state = encode_query(state);
+            (format!("/v1/sessions?limit=1000&state={state}"), "sessions")
+        }
+        (_, _, None) => ("/v1/sessions?limit=1000".to_owned(), "sessions"),
     };
     let listed = client.get(&path).await?;
     let rows = listed.get(name).and_then(Value::as_array).cloned().unwrap_or_default();
@@ -74,6 +83,8 @@ pub(crate) async fn ps(args: PsArgs) -> Result<Exit, CommandError> {
                 json_of(row, "running"),
                 json_of(row, "capacity")
             );
+        } else if args.batches {
+            println!("{}", describe_batch(row));
         } else {
             let [id, state] = ["id", "state"].map(|name| text_of(row, name));
             let note = [text_of(row, "name"), text_of(row, "reason")].join(" ");
@@ -88,6 +99,16 @@ pub(crate) async fn ps(args: PsArgs) -> Result<Exit, CommandError> {
         eprintln!("there are more; narrow the list with --state");
     }
     Ok(Exit::SUCCESS)
+}
+
+fn describe_batch(row: &Value) -> String {
+    let budget = match json_of(row, "budget_micro_usd") {
+        Value::Null => String::new(),
+        budget => format!(" of {}", to_usd(budget)),
+    };
+    let spent = to_usd(json_of(row, "spent_micro_usd"));
+    let [ended, sessions] = ["ended", "sessions"].map(|name| json_of(row, name).to_string());
+    format!("{ended} of {sessions} ended  {spent}{budget}  {}", text_of(row, "name"))
 }
 
 pub(crate) async fn answer(args: AnswerArgs) -> Result<Exit, CommandError> {
@@ -136,6 +157,11 @@ pub(crate) async fn patch(args: SessionArg) -> Result<Exit, CommandError> {
     let client = GatewayClient::new(&args.server)?;
     print!("{}", client.get_text(&format!("/v1/sessions/{}/patch", args.session)).await?);
     Ok(Exit::SUCCESS)
+}
+
+/// A value for the query of a URL.
+fn encode_query(value: &str) -> String {
+    utf8_percent_encode(value, NON_ALPHANUMERIC).to_string()
 }
 
 fn json_of<'a>(value: &'a Value, name: &str) -> &'a Value {

@@ -14,9 +14,10 @@ use super::event_stream::follow_events;
 use super::http_error::{HttpError, json_response, page_response, text_response};
 use super::request_limits::{read_json, read_query, read_token};
 use super::routes::{ApiEndpoint, RouteMatch, find_route, is_session_id};
-use crate::session_spec::SessionSpec;
+use crate::session_spec::{SessionSpec, to_micro_usd};
 use crate::store::{
-    NewFork, NewSession, PATCH_BLOB, SessionFilter, SessionRow, TokenHolder, TokenRole,
+    AnsweredQuestion, NewAnswer, NewBatch, NewFork, NewSession, PATCH_BLOB, SessionFilter,
+    SessionRow, StoredBatch, TokenHolder, TokenRole,
 };
 use crate::store_transfer::copy_journal;
 
@@ -57,11 +58,13 @@ async fn dispatch(context: &Arc<GatewayContext>, request: Request<Incoming>) -> 
             | ApiEndpoint::AddMessage
             | ApiEndpoint::ListQuestions
             | ApiEndpoint::AnswerQuestion
+            | ApiEndpoint::ListAnswers
             | ApiEndpoint::CancelSession
             | ApiEndpoint::ForkSession
             | ApiEndpoint::ShowResult
             | ApiEndpoint::ShowPatch
             | ApiEndpoint::AddBatch
+            | ApiEndpoint::ListBatches
             | ApiEndpoint::ListWorkers => show_health(context).await,
         };
     };
@@ -85,6 +88,7 @@ async fn dispatch(context: &Arc<GatewayContext>, request: Request<Incoming>) -> 
         (ApiEndpoint::SubmitSession, _) => asked.submit().await,
         (ApiEndpoint::ListSessions, _) => asked.list_sessions().await,
         (ApiEndpoint::AddBatch, _) => asked.add_batch().await,
+        (ApiEndpoint::ListBatches, _) => asked.list_batches().await,
         (ApiEndpoint::ListWorkers, _) => asked.list_workers().await,
         (endpoint, Some(session)) => asked.answer_for_session(endpoint, &session).await,
         (_, None) => Err(HttpError::no_session()),
@@ -148,6 +152,8 @@ struct ForkBody {
 #[serde(deny_unknown_fields)]
 struct BatchBody {
     name: String,
+    /// What its sessions together may spend.
+    max_budget_usd: Option<f64>,
 }
 
 impl AskedRequest<'_> {
@@ -210,11 +216,31 @@ impl AskedRequest<'_> {
 
     async fn add_batch(self) -> EndpointResult {
         let body: BatchBody = read_json(self.request).await?;
+        if body.name.trim().is_empty() || body.name.chars().any(char::is_control) {
+            return Err(HttpError::bad_request("`name` must be one line and not empty"));
+        }
+        let budget_micro = body.max_budget_usd.map(to_micro_usd).transpose();
+        let budget_micro = budget_micro.map_err(HttpError::bad_request)?;
         let name: String = body.name.chars().take(200).collect();
         // A tenant's batches are identified by name, so adding one again returns the same batch.
         let id = format!("{}/{name}", self.holder.tenant);
-        self.context.store.add_batch(&id, &self.holder.tenant, &name).await?;
+        let batch = NewBatch { id: &id, tenant: &self.holder.tenant, name: &name, budget_micro };
+        self.context.store.add_batch(batch).await?;
         Ok(json_response(StatusCode::CREATED, json!({ "id": id }).to_string()))
+    }
+
+    async fn list_batches(self) -> EndpointResult {
+        let is_admin = self.holder.role == TokenRole::Admin;
+        let tenant = Some(self.holder.tenant.as_str()).filter(|_| !is_admin);
+        let batches = self.context.store.list_batches(tenant).await?;
+        let to_json = |batch: &StoredBatch| {
+            json!({ "id": batch.id, "name": batch.name, "tenant": batch.tenant,
+                "budget_micro_usd": batch.budget_micro, "spent_micro_usd": batch.spent_micro,
+                "reserved_micro_usd": batch.reserved_micro, "sessions": batch.sessions,
+                "ended": batch.ended })
+        };
+        let batches: Vec<Value> = batches.iter().map(to_json).collect();
+        Ok(json_response(StatusCode::OK, json!({ "batches": batches }).to_string()))
     }
 
     async fn list_workers(self) -> EndpointResult {
@@ -264,6 +290,10 @@ impl AskedRequest<'_> {
                 };
                 json!({ "questions": questions.into_iter().map(to_json).collect::<Vec<_>>() })
             }
+            ApiEndpoint::ListAnswers => {
+                let answers = store.list_answers(id).await?;
+                json!({ "answers": answers.iter().map(answer_to_json).collect::<Vec<_>>() })
+            }
             ApiEndpoint::AddMessage => {
                 let body: MessageBody = read_json(self.request).await?;
                 let uuid = body.id.unwrap_or_else(random::generate_uuid);
@@ -286,6 +316,7 @@ impl AskedRequest<'_> {
             | ApiEndpoint::SubmitSession
             | ApiEndpoint::ListSessions
             | ApiEndpoint::AddBatch
+            | ApiEndpoint::ListBatches
             | ApiEndpoint::ListWorkers => return Err(HttpError::no_session()),
         };
         Ok(json_response(StatusCode::OK, answer.to_string()))
@@ -343,7 +374,12 @@ impl AskedRequest<'_> {
             Some(Err(_)) => return Err(HttpError::bad_request("`after` must be a number")),
         };
         let follows = query.get("follow").is_none_or(|follow| follow != "false");
-        Ok(follow_events(self.context, id, after, follows))
+        let counted = self.context.streams.count(&self.holder.tenant).ok_or_else(|| {
+            let words =
+                "your tenant follows as many sessions here as it may; end some, or try again";
+            HttpError::new(StatusCode::TOO_MANY_REQUESTS, words)
+        })?;
+        Ok(follow_events(self.context, counted, id, after, follows))
     }
 
     async fn answer_question(self, id: &str) -> EndpointResult {
@@ -351,13 +387,34 @@ impl AskedRequest<'_> {
         let answer = match body.behavior.as_str() {
             "allow" => json!({ "behavior": "allow" }),
             "deny" => json!({ "behavior": "deny",
-                "message": body.message.unwrap_or_else(|| "Denied.".to_owned()) }),
+                "message": body.message.clone().unwrap_or_else(|| "Denied.".to_owned()) }),
             _ => return Err(HttpError::bad_request("`behavior` is `allow` or `deny`")),
         };
-        let (question, by) = (&body.question, &self.holder.name);
-        if !self.context.store.answer_question(id, question, &answer.to_string(), by).await? {
+        let store = &self.context.store;
+        let none_open = || {
             let words = "there is no such open question; list them with GET …/questions";
-            return Err(HttpError::new(StatusCode::NOT_FOUND, words));
+            HttpError::new(StatusCode::NOT_FOUND, words)
+        };
+        let open = store.list_questions(id).await?;
+        let asked = open.iter().find(|(request, _)| *request == body.question);
+        let asked =
+            asked.map(|(_, asked)| serde_json::from_str::<Value>(asked).unwrap_or_default());
+        let asked = asked.ok_or_else(none_open)?;
+        let by = &self.holder.name;
+        let frame_uuid = random::generate_uuid();
+        let frame = json!({ "type": "system", "subtype": "permission_answered", "session_id": id,
+            "uuid": frame_uuid, "request_id": body.question, "tool_name": asked.get("tool_name"),
+            "tool_use_id": asked.get("tool_use_id"), "behavior": body.behavior,
+            "message": answer.get("message"), "answered_by": by });
+        let new = NewAnswer {
+            request: &body.question,
+            answer: &answer.to_string(),
+            by,
+            frame: &frame.to_string(),
+            frame_uuid: &frame_uuid,
+        };
+        if !store.answer_question(id, new).await? {
+            return Err(none_open());
         }
         let answered = json!({ "question": body.question, "answered_by": by });
         Ok(json_response(StatusCode::OK, answered.to_string()))
@@ -370,7 +427,16 @@ fn session_to_json(row: &SessionRow) -> Value {
         "reason": row.reason, "batch": row.batch, "row": row.batch_row, "worker": row.worker,
         "attempts": row.attempts, "epoch": row.epoch, "records": row.seq,
         "cost_micro_usd": row.money.cost_micro, "budget_micro_usd": row.money.budget_micro,
-        "patch": row.has_patch, "created": row.times.created_millis,
+        "patch": row.changes.has_patch, "branch": row.changes.branch,
+        "branch_problem": row.changes.branch_problem, "created": row.times.created_millis,
         "updated": row.times.updated_millis,
     })
+}
+
+fn answer_to_json(answered: &AnsweredQuestion) -> Value {
+    let asked: Value = serde_json::from_str(&answered.body).unwrap_or_default();
+    let answer: Value = serde_json::from_str(&answered.answer).unwrap_or_default();
+    json!({ "question": answered.request, "asked": asked, "behavior": answer.get("behavior"),
+        "message": answer.get("message"), "answered_by": answered.answered_by,
+        "answered": answered.answered_millis, "outcome": answered.outcome })
 }

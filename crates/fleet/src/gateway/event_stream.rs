@@ -14,16 +14,18 @@ use tokio::sync::{broadcast, mpsc};
 use super::GatewayContext;
 use super::body::GatewayBody;
 use super::http_error::text_response;
+use super::tenant_streams::CountedStream;
 
 pub(crate) fn follow_events(
     context: &Arc<GatewayContext>,
+    counted: CountedStream,
     session: String,
     after: u64,
     follows: bool,
 ) -> Response<GatewayBody> {
     context.metrics.count_stream();
     let (sender, receiver) = mpsc::channel(CHANNEL_FRAMES);
-    let stream = EventStream { context: Arc::clone(context), session, sender };
+    let stream = EventStream { context: Arc::clone(context), session, sender, _counted: counted };
     tokio::spawn(stream.run(after, follows));
     let mut response = text_response(StatusCode::OK, "text/event-stream", String::new());
     *response.body_mut() = GatewayBody::Events(receiver);
@@ -34,6 +36,7 @@ struct EventStream {
     context: Arc<GatewayContext>,
     session: String,
     sender: mpsc::Sender<Bytes>,
+    _counted: CountedStream,
 }
 
 impl EventStream {
@@ -80,6 +83,7 @@ impl EventStream {
                     }
                 }
                 _ = is_ending.changed() => return,
+                () = self.sender.closed() => return,
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Error responses: a status and one sentence, as JSON.
+//! Error responses: a status, a code for programs and one sentence for people, as JSON.
 
 use hyper::{Response, StatusCode};
 use serde_json::json;
@@ -9,12 +9,18 @@ use crate::store::StoreError;
 #[derive(Debug)]
 pub(crate) struct HttpError {
     pub(crate) status: StatusCode,
+    /// For programs: stays the same when the words change.
+    code: &'static str,
     words: String,
 }
 
 impl HttpError {
     pub(crate) fn new(status: StatusCode, words: impl Into<String>) -> Self {
-        Self { status, words: words.into() }
+        Self { status, code: to_code(status), words: words.into() }
+    }
+
+    fn with_code(self, code: &'static str) -> Self {
+        Self { code, ..self }
     }
 
     pub(crate) fn bad_request(words: impl Into<String>) -> Self {
@@ -27,7 +33,8 @@ impl HttpError {
     }
 
     pub(crate) fn to_response(&self) -> Response<GatewayBody> {
-        let body = json!({ "error": { "status": self.status.as_u16(), "message": self.words } });
+        let body = json!({ "error": { "status": self.status.as_u16(), "code": self.code,
+            "message": self.words } });
         let mut response = json_response(self.status, body.to_string());
         if self.status == StatusCode::UNAUTHORIZED {
             let scheme = hyper::header::HeaderValue::from_static("Bearer");
@@ -41,7 +48,12 @@ impl From<StoreError> for HttpError {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::NoSession(_) => Self::no_session(),
-            StoreError::SessionExists(_) => Self::new(StatusCode::CONFLICT, error.to_string()),
+            StoreError::SessionExists(_) => {
+                Self::new(StatusCode::CONFLICT, error.to_string()).with_code("session_exists")
+            }
+            StoreError::Database(ref refusal) if is_unstorable_text(refusal) => {
+                Self::bad_request("a text has a null character, which cannot be stored")
+            }
             StoreError::NoTenant(_) | StoreError::Invalid(_) => {
                 Self::bad_request(error.to_string())
             }
@@ -64,6 +76,30 @@ impl From<StoreError> for HttpError {
                 Self::new(StatusCode::SERVICE_UNAVAILABLE, words)
             }
         }
+    }
+}
+
+/// PostgreSQL's texts may have every character but one.
+fn is_unstorable_text(error: &sqlx::Error) -> bool {
+    let code = error.as_database_error().and_then(sqlx::error::DatabaseError::code);
+    // character_not_in_repertoire
+    code.as_deref() == Some("22021")
+}
+
+/// The code of an error that its status says enough about.
+fn to_code(status: StatusCode) -> &'static str {
+    match status {
+        StatusCode::BAD_REQUEST => "bad_request",
+        StatusCode::UNAUTHORIZED => "unauthorized",
+        StatusCode::FORBIDDEN => "forbidden",
+        StatusCode::NOT_FOUND => "not_found",
+        StatusCode::METHOD_NOT_ALLOWED => "method_not_allowed",
+        StatusCode::REQUEST_TIMEOUT => "timeout",
+        StatusCode::CONFLICT => "conflict",
+        StatusCode::PAYLOAD_TOO_LARGE => "too_large",
+        StatusCode::TOO_MANY_REQUESTS => "too_many_streams",
+        StatusCode::SERVICE_UNAVAILABLE => "unavailable",
+        _ => "error",
     }
 }
 

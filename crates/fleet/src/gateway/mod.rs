@@ -3,12 +3,15 @@
 //! one it also runs the sessions, and keeps them in files.
 
 mod body;
+mod client_stream;
 mod endpoint;
 mod event_stream;
 mod http_error;
 mod metrics;
 mod request_limits;
 pub mod routes;
+mod server_tls;
+mod tenant_streams;
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -17,6 +20,7 @@ use std::time::Duration;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, broadcast, watch};
 use tokio::task::JoinSet;
@@ -24,8 +28,12 @@ use windlass_host::command_error::CommandError;
 use windlass_host::exit::Exit;
 use windlass_host::signals::SignalListener;
 
+use self::client_stream::ClientStream;
 use self::endpoint::answer_request;
 use self::metrics::GatewayMetrics;
+use self::server_tls::ServerTls;
+pub use self::server_tls::TlsFiles;
+use self::tenant_streams::TenantStreams;
 use crate::store::{FileStore, FleetStore, SessionStore, StoreNews};
 use crate::worker::{self, WorkerOptions, report_line};
 
@@ -34,6 +42,10 @@ pub struct GatewayOptions {
     pub listen: String,
     /// Limit on concurrent connections.
     pub connections: usize,
+    /// Limit on concurrent event streams of one tenant.
+    pub streams: usize,
+    /// For HTTPS; without it a proxy does that.
+    pub tls: Option<TlsFiles>,
 }
 
 /// Shared by all requests.
@@ -41,6 +53,7 @@ pub struct GatewayOptions {
 pub(crate) struct GatewayContext {
     pub(crate) store: SessionStore,
     pub(crate) metrics: GatewayMetrics,
+    pub(crate) streams: Arc<TenantStreams>,
     /// Ids of sessions with new events.
     pub(crate) news: broadcast::Sender<String>,
     /// Set when the gateway shuts down: streams are closed, and clients reconnect elsewhere.
@@ -84,9 +97,12 @@ async fn serve_on(
 ) -> Result<Exit, CommandError> {
     let address =
         listener.local_addr().map_err(|error| CommandError::failure(error.to_string()))?;
+    let tls = options.tls.map(ServerTls::load).transpose().map_err(CommandError::usage)?;
+    let tls = tls.map(Arc::new);
     let context = Arc::new(GatewayContext {
         store,
         metrics: GatewayMetrics::default(),
+        streams: Arc::new(TenantStreams::new(options.streams)),
         news: broadcast::Sender::new(NEWS_MAX),
         is_ending: watch::Sender::new(false),
     });
@@ -94,7 +110,8 @@ async fn serve_on(
     let hearing = tokio::spawn(hear_news(Arc::clone(&context)));
     let places = Arc::new(Semaphore::new(options.connections));
     let mut connections = JoinSet::new();
-    report_line(&format!("serving at http://{address}"));
+    let scheme = if tls.is_some() { "https" } else { "http" };
+    report_line(&format!("serving at {scheme}://{address}"));
     let exit = loop {
         tokio::select! {
             signal = signals.next() => break signal.exit(),
@@ -109,8 +126,9 @@ async fn serve_on(
                 // queue.
                 let Ok(place) = Arc::clone(&places).try_acquire_owned() else { continue };
                 let context = Arc::clone(&context);
+                let tls = tls.clone();
                 connections.spawn(async move {
-                    serve_connection(stream, context).await;
+                    serve_client(stream, tls, context).await;
                     drop(place);
                 });
             }
@@ -125,9 +143,27 @@ async fn serve_on(
     Ok(exit)
 }
 
-async fn serve_connection(stream: TcpStream, context: Arc<GatewayContext>) {
+async fn serve_client(
+    stream: TcpStream,
+    tls: Option<Arc<ServerTls>>,
+    context: Arc<GatewayContext>,
+) {
     // Disables Nagle's algorithm, so that events are sent at once.
     let _ = stream.set_nodelay(true);
+    match tls {
+        None => serve_connection(ClientStream::new(stream), context).await,
+        Some(tls) => {
+            if let Some(stream) = tls.accept(stream).await {
+                serve_connection(ClientStream::new(stream), context).await;
+            }
+        }
+    }
+}
+
+async fn serve_connection(
+    stream: ClientStream<impl AsyncRead + AsyncWrite + Unpin>,
+    context: Arc<GatewayContext>,
+) {
     let service = service_fn(|request| {
         let context = Arc::clone(&context);
         async move { Ok::<_, Infallible>(answer_request(context, request).await) }

@@ -7,6 +7,7 @@ use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming;
 use hyper::header::AUTHORIZATION;
 use hyper::{Request, StatusCode};
+use percent_encoding::percent_decode_str;
 use serde::de::DeserializeOwned;
 
 use super::http_error::HttpError;
@@ -52,16 +53,21 @@ pub(crate) fn read_query(
             let words = format!("there is no parameter `{name}`; there are {}", known.join(", "));
             return Err(HttpError::bad_request(words));
         }
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-        if value.len() > 100 || !value.chars().all(is_plain) {
+        let decoded = percent_decode_str(value).decode_utf8().ok();
+        let is_usable = |value: &str| {
+            value.chars().count() <= QUERY_VALUE_MAX && !value.chars().any(char::is_control)
+        };
+        let Some(decoded) = decoded.filter(|decoded| is_usable(decoded)) else {
             return Err(HttpError::bad_request(format!(
                 "`{name}` has a value that cannot be used"
             )));
-        }
-        values.insert(name.to_owned(), value.to_owned());
+        };
+        values.insert(name.to_owned(), decoded.into_owned());
     }
     Ok(values)
 }
 
 const BODY_BYTES_MAX: usize = 2 << 20;
+/// The id of a batch has the names of its tenant and of itself.
+const QUERY_VALUE_MAX: usize = 300;
 const BODY_WAIT: Duration = Duration::from_secs(30);

@@ -15,12 +15,14 @@ pub enum ApiEndpoint {
     AddMessage,
     ListQuestions,
     AnswerQuestion,
+    ListAnswers,
     CancelSession,
     ForkSession,
     Page,
     ShowResult,
     ShowPatch,
     AddBatch,
+    ListBatches,
     ListWorkers,
 }
 
@@ -60,11 +62,13 @@ pub const ROUTES: &[Route] = &[
     route("POST", "/v1/sessions/{id}/messages", SUBMIT, ApiEndpoint::AddMessage),
     route("GET", "/v1/sessions/{id}/questions", WATCH, ApiEndpoint::ListQuestions),
     route("POST", "/v1/sessions/{id}/answers", APPROVE, ApiEndpoint::AnswerQuestion),
+    route("GET", "/v1/sessions/{id}/answers", WATCH, ApiEndpoint::ListAnswers),
     route("POST", "/v1/sessions/{id}/cancel", SUBMIT, ApiEndpoint::CancelSession),
     route("POST", "/v1/sessions/{id}/fork", SUBMIT, ApiEndpoint::ForkSession),
     route("GET", "/v1/sessions/{id}/result", WATCH, ApiEndpoint::ShowResult),
     route("GET", "/v1/sessions/{id}/patch", WATCH, ApiEndpoint::ShowPatch),
     route("POST", "/v1/batches", SUBMIT, ApiEndpoint::AddBatch),
+    route("GET", "/v1/batches", WATCH, ApiEndpoint::ListBatches),
     route("GET", "/v1/workers", ADMIN, ApiEndpoint::ListWorkers),
 ];
 

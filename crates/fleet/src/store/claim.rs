@@ -43,6 +43,7 @@ impl FromRow<'_, PgRow> for ClaimedRow {
             policy: TenantPolicy {
                 is_trusted: row.try_get("is_trusted")?,
                 repositories: row.try_get("repositories")?,
+                push_prefix: row.try_get("push_prefix")?,
             },
         })
     }
@@ -78,6 +79,9 @@ pub struct ClaimEnd {
     pub wake_after: Duration,
     /// The provider limits the rate: its other sessions wait for `wake_after` too.
     pub is_rate_limited: bool,
+    /// Set if the session only waits for an answer to a question: it is claimed again when there is
+    /// one, or a message that is not among these, which its process was sent.
+    pub asks: Option<Vec<String>>,
 }
 
 impl FleetStore {
@@ -201,6 +205,15 @@ impl FleetStore {
                 .bind(end.reason.as_deref())
                 .bind(to_millis(end.wake_after))
                 .bind(WAITS_MAX);
+            return Ok(ended.fetch_one(&self.pool).await?);
+        }
+        if let Some(sent) = &end.asks {
+            let ended = sqlx::query_scalar("select windlass.wait_for_answer($1,$2,$3,$4,$5)")
+                .bind(session)
+                .bind(to_i64(epoch))
+                .bind(worker)
+                .bind(end.reason.as_deref())
+                .bind(sent);
             return Ok(ended.fetch_one(&self.pool).await?);
         }
         let ended = sqlx::query_scalar("select windlass.end_claim($1,$2,$3,$4,$5,$6,$7,$8)")

@@ -1,9 +1,10 @@
-//! Input of users for a running session: messages, and answers to its questions.
+//! Input of users for a running session: messages, and answers to its questions. Only the holder of
+//! the newest claim gets it.
 
 use sqlx::postgres::PgRow;
 use sqlx::{FromRow, Row};
 
-use super::{FleetStore, StoreError, to_i64};
+use super::{FleetStore, HeldClaim, StoreError, to_i64};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InboxMessage {
@@ -57,24 +58,37 @@ impl FleetStore {
         number.ok_or_else(|| StoreError::NoSession(session.to_owned()))
     }
 
-    pub async fn read_inbox(&self, session: &str, epoch: u64) -> Result<SessionInbox, StoreError> {
+    /// The pending input, if the claim holds.
+    pub async fn read_inbox(&self, claim: HeldClaim<'_>) -> Result<SessionInbox, StoreError> {
+        let cancelled: Option<bool> = sqlx::query_scalar(
+            "select is_cancelled from windlass.sessions \
+             where id = $1 and epoch = $2 and worker = $3",
+        )
+        .bind(claim.session)
+        .bind(to_i64(claim.epoch))
+        .bind(claim.worker)
+        .fetch_optional(&self.pool)
+        .await?;
+        let Some(is_cancelled) = cancelled else {
+            return Err(claim.to_fenced());
+        };
         let messages = sqlx::query_as(
             "select uuid, content from windlass.messages where session = $1 and not is_taken \
              order by number limit 1000",
         );
+        // Answers for an earlier claim become ours when the session asks the same again.
         let answers = sqlx::query_as(
             "select request, answer from windlass.questions where session = $1 and epoch = $2 \
-             and answer is not null order by created limit 1000",
+             and answer is not null and closed is null order by created limit 1000",
         );
-        let cancelled: Option<bool> =
-            sqlx::query_scalar("select is_cancelled from windlass.sessions where id = $1")
-                .bind(session)
-                .fetch_optional(&self.pool)
-                .await?;
         Ok(SessionInbox {
-            messages: messages.bind(session).fetch_all(&self.pool).await?,
-            answers: answers.bind(session).bind(to_i64(epoch)).fetch_all(&self.pool).await?,
-            is_cancelled: cancelled.unwrap_or(false),
+            messages: messages.bind(claim.session).fetch_all(&self.pool).await?,
+            answers: answers
+                .bind(claim.session)
+                .bind(to_i64(claim.epoch))
+                .fetch_all(&self.pool)
+                .await?,
+            is_cancelled,
         })
     }
 
@@ -99,70 +113,5 @@ impl FleetStore {
         .execute(&self.pool)
         .await?;
         Ok(())
-    }
-
-    /// Adds or reopens a question of the session.
-    pub async fn add_question(
-        &self,
-        session: &str,
-        epoch: u64,
-        request: &str,
-        body: &str,
-    ) -> Result<(), StoreError> {
-        sqlx::query(
-            "insert into windlass.questions (session, request, epoch, body) values ($1,$2,$3,$4) \
-             on conflict (session, request) do update set epoch = $3, body = $4, answer = null",
-        )
-        .bind(session)
-        .bind(request)
-        .bind(to_i64(epoch))
-        .bind(body)
-        .execute(&self.pool)
-        .await?;
-        Ok(())
-    }
-
-    /// Removes a question that was answered or withdrawn, or whose worker is gone.
-    pub async fn remove_question(&self, session: &str, request: &str) -> Result<(), StoreError> {
-        sqlx::query("delete from windlass.questions where session = $1 and request = $2")
-            .bind(session)
-            .bind(request)
-            .execute(&self.pool)
-            .await?;
-        Ok(())
-    }
-
-    /// Open questions: request ids and request bodies, as JSON.
-    pub async fn list_questions(&self, session: &str) -> Result<Vec<(String, String)>, StoreError> {
-        let rows = sqlx::query_as(
-            "select request, body from windlass.questions where session = $1 and answer is null \
-             order by created limit 1000",
-        );
-        Ok(rows.bind(session).fetch_all(&self.pool).await?)
-    }
-
-    /// Answers a question if it is still open. Returns whether it was.
-    pub async fn answer_question(
-        &self,
-        session: &str,
-        request: &str,
-        answer: &str,
-        by: &str,
-    ) -> Result<bool, StoreError> {
-        let done = sqlx::query(
-            "update windlass.questions set answer = $3, answered_by = $4 \
-             where session = $1 and request = $2 and answer is null",
-        )
-        .bind(session)
-        .bind(request)
-        .bind(answer)
-        .bind(by)
-        .execute(&self.pool)
-        .await?;
-        sqlx::query("select pg_notify('windlass_control', $1)")
-            .bind(session)
-            .execute(&self.pool)
-            .await?;
-        Ok(done.rows_affected() > 0)
     }
 }

@@ -4,13 +4,17 @@
 //! later), so that it is one transaction and one round trip. This code calls them and maps their
 //! outcomes.
 
+mod batch;
 mod claim;
 mod event_log;
 mod file_store;
 mod inbox;
 mod journal_bytes;
+mod limit;
 mod local_sessions;
 mod migration;
+mod questions;
+mod removal;
 mod session_files;
 mod session_rows;
 mod session_store;
@@ -19,17 +23,21 @@ mod store_pool;
 mod tenant;
 mod token;
 
+pub use batch::{NewBatch, StoredBatch};
 pub use claim::{ClaimEnd, ClaimedRow, HeldSession, RenewedLease, WorkerRow};
 pub use file_store::FileStore;
 pub(crate) use file_store::StoreNews;
 pub use inbox::{InboxAnswer, InboxMessage, SessionInbox};
 pub use journal_bytes::{AppendRequest, JournalFile};
 pub(crate) use journal_bytes::{MAIN_FILE, PATCH_BLOB};
+pub use limit::{LimitKind, StoredLimit};
 pub use local_sessions::LocalSessionRow;
 pub use migration::{SCHEMA_VERSION, SchemaState};
-pub use session_files::{HeldClaim, NewPack};
+pub use questions::{AnsweredQuestion, NewAnswer, NewQuestion};
+pub use removal::{RemovalCount, RemovalFilter};
+pub use session_files::{BranchOutcome, HeldClaim, NewPack};
 pub use session_rows::{
-    NewFork, NewSession, SessionFilter, SessionMoney, SessionRow, SessionTimes,
+    NewFork, NewSession, SessionChanges, SessionFilter, SessionMoney, SessionRow, SessionTimes,
 };
 pub use session_store::SessionStore;
 pub use store_error::StoreError;

@@ -13,11 +13,16 @@ pub struct HeldClaim<'a> {
 
 impl HeldClaim<'_> {
     /// Fails if a change under this claim affected no row.
-    fn check_held(self, rows: u64) -> Result<(), StoreError> {
+    pub(super) fn check_held(self, rows: u64) -> Result<(), StoreError> {
         match rows {
-            0 => Err(StoreError::Fenced { ours: self.epoch, current: self.epoch + 1 }),
+            0 => Err(self.to_fenced()),
             _ => Ok(()),
         }
+    }
+
+    /// The error of a call under a claim that does not hold any more.
+    pub(super) fn to_fenced(self) -> StoreError {
+        StoreError::Fenced { ours: self.epoch, current: self.epoch + 1 }
     }
 }
 
@@ -101,4 +106,41 @@ impl FleetStore {
         .await?;
         claim.check_held(done.rows_affected())
     }
+
+    /// Records where the session's changes were pushed, or why they were not, if the claim holds.
+    pub async fn put_branch(
+        &self,
+        claim: HeldClaim<'_>,
+        outcome: &BranchOutcome,
+    ) -> Result<(), StoreError> {
+        let (branch, commit, problem) = match outcome {
+            BranchOutcome::Pushed { branch, commit } => (Some(branch), Some(commit), None),
+            BranchOutcome::Refused(problem) => (None, None, Some(problem)),
+        };
+        let done = sqlx::query(
+            "update windlass.sessions set branch = coalesce($4, branch), \
+             branch_commit = coalesce($5, branch_commit), branch_problem = $6 \
+             where id = $1 and epoch = $2 and worker = $3",
+        )
+        .bind(claim.session)
+        .bind(to_i64(claim.epoch))
+        .bind(claim.worker)
+        .bind(branch)
+        .bind(commit)
+        .bind(problem)
+        .execute(&self.pool)
+        .await?;
+        claim.check_held(done.rows_affected())
+    }
+}
+
+/// What became of a session's branch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BranchOutcome {
+    Pushed {
+        branch: String,
+        commit: String,
+    },
+    /// With the reason, in one line.
+    Refused(String),
 }

@@ -46,9 +46,19 @@ pub struct SessionRow {
     pub money: SessionMoney,
     pub reason: Option<String>,
     pub result: Option<String>,
-    /// Whether the store has a patch of its changes.
-    pub has_patch: bool,
+    pub changes: SessionChanges,
     pub times: SessionTimes,
+}
+
+/// What a session changed in its working directory.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SessionChanges {
+    /// Whether the store has them as a patch.
+    pub has_patch: bool,
+    /// The branch that they were pushed to.
+    pub branch: Option<String>,
+    /// Why they could not be pushed.
+    pub branch_problem: Option<String>,
 }
 
 /// Milliseconds since 1970, by the database's clock.
@@ -77,7 +87,11 @@ impl FromRow<'_, PgRow> for SessionRow {
             },
             reason: row.try_get("reason")?,
             result: row.try_get("result")?,
-            has_patch: row.try_get("has_patch")?,
+            changes: SessionChanges {
+                has_patch: row.try_get("has_patch")?,
+                branch: row.try_get("branch")?,
+                branch_problem: row.try_get("branch_problem")?,
+            },
             times: SessionTimes {
                 created_millis: row.try_get("created_millis")?,
                 updated_millis: row.try_get("updated_millis")?,
@@ -105,7 +119,8 @@ pub struct SessionFilter {
 }
 
 const COLUMNS: &str = "id, tenant, state, title, batch, batch_row, worker, attempts, epoch, seq, \
-    cost_micro, budget_micro, reason, result, exists (select 1 from windlass.blobs b \
+    cost_micro, budget_micro, windlass.explain_wait(sessions) as reason, result, branch, \
+    branch_problem, exists (select 1 from windlass.blobs b \
     where b.session = sessions.id and b.name = 'patch') as has_patch, \
     (extract(epoch from created) * 1000)::bigint as created_millis, \
     (extract(epoch from updated) * 1000)::bigint as updated_millis";
@@ -125,7 +140,7 @@ impl FleetStore {
         tenant.policy.check(&spec).map_err(StoreError::Invalid)?;
         let (batch, row) = new.batch.clone().unzip();
         let outcome: String = sqlx::query_scalar(
-            "select windlass.submit_session($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+            "select windlass.submit_session($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
         )
         .bind(&new.id)
         .bind(&new.tenant)
@@ -138,11 +153,16 @@ impl FleetStore {
         .bind(&new.content)
         .bind(&new.sender)
         .bind(spec.provider())
+        .bind(spec.repository())
         .fetch_one(&self.pool)
         .await?;
         match outcome.as_str() {
             "added" => Ok(()),
             "no batch" => Err(StoreError::Invalid("there is no such batch".to_owned())),
+            "no budget" => Err(StoreError::Invalid(
+                "the batch has a budget, so every session of it needs one; add max_budget_usd"
+                    .to_owned(),
+            )),
             _ => Err(StoreError::SessionExists(new.id.clone())),
         }
     }
@@ -156,8 +176,8 @@ impl FleetStore {
         let seq = summarize_lines(journal).last_seq.unwrap_or(0);
         let added = sqlx::query(
             "insert into windlass.sessions (id, tenant, state, priority, spec, title, \
-             budget_micro, provider, seq, base_commit) select $1, tenant, 'idle', $3, $4, $5, $6, \
-             provider, $7, base_commit from windlass.sessions where id = $2 on conflict do nothing",
+             budget_micro, provider, repository, seq, base_commit) select $1, tenant, 'idle', $3, \
+             $4, $5, $6, provider, repository, $7, base_commit from windlass.sessions where id = $2 on conflict do nothing",
         )
         .bind(&new.id)
         .bind(source)
@@ -256,18 +276,5 @@ impl FleetStore {
             .execute(&self.pool)
             .await?;
         state.ok_or_else(|| StoreError::NoSession(id.to_owned()))
-    }
-
-    pub async fn add_batch(&self, id: &str, tenant: &str, name: &str) -> Result<(), StoreError> {
-        sqlx::query(
-            "insert into windlass.batches (id, tenant, name) values ($1, $2, $3) \
-             on conflict do nothing",
-        )
-        .bind(id)
-        .bind(tenant)
-        .bind(name)
-        .execute(&self.pool)
-        .await?;
-        Ok(())
     }
 }

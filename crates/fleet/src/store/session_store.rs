@@ -9,9 +9,9 @@ use tokio::sync::broadcast;
 
 use super::file_store::{FileStore, StoreNews};
 use super::{
-    AppendRequest, ClaimEnd, ClaimedRow, FleetStore, HeldClaim, JournalFile, NewFork, NewPack,
-    NewSession, RenewedLease, SessionFilter, SessionInbox, SessionRow, StoreError, TokenHolder,
-    WorkerRow,
+    AnsweredQuestion, AppendRequest, BranchOutcome, ClaimEnd, ClaimedRow, FleetStore, HeldClaim,
+    JournalFile, NewAnswer, NewBatch, NewFork, NewPack, NewQuestion, NewSession, RenewedLease,
+    SessionFilter, SessionInbox, SessionRow, StoreError, StoredBatch, TokenHolder, WorkerRow,
 };
 
 #[derive(Clone, Debug)]
@@ -53,13 +53,15 @@ delegate! {
     put_blob(claim: HeldClaim<'_>, name: &str, bytes: &[u8]) -> ();
     read_blob(session: &str, name: &str) -> Option<Vec<u8>>;
     put_base_commit(claim: HeldClaim<'_>, commit: &str) -> ();
-    read_inbox(session: &str, epoch: u64) -> SessionInbox;
+    put_branch(claim: HeldClaim<'_>, outcome: &BranchOutcome) -> ();
+    read_inbox(claim: HeldClaim<'_>) -> SessionInbox;
     take_message(session: &str, epoch: u64, worker: &str, uuid: &str) -> ();
     add_message(session: &str, uuid: &str, content: &str, sender: &str) -> i64;
-    add_question(session: &str, epoch: u64, request: &str, body: &str) -> ();
-    remove_question(session: &str, request: &str) -> ();
+    add_question(claim: HeldClaim<'_>, question: NewQuestion<'_>) -> ();
+    close_question(claim: HeldClaim<'_>, request: &str, outcome: Option<&str>) -> ();
     list_questions(session: &str) -> Vec<(String, String)>;
-    answer_question(session: &str, request: &str, answer: &str, by: &str) -> bool;
+    list_answers(session: &str) -> Vec<AnsweredQuestion>;
+    answer_question(session: &str, answer: NewAnswer<'_>) -> bool;
     add_event(session: &str, epoch: u64, worker: &str, uuid: Option<&str>, frame: &str) -> bool;
     read_events(session: &str, after: u64, limit: u32) -> Vec<(u64, String)>;
     list_event_ids(session: &str) -> Vec<String>;
@@ -70,7 +72,8 @@ delegate! {
     list_sessions(filter: &SessionFilter) -> Vec<SessionRow>;
     count_states() -> Vec<(String, u64)>;
     cancel_session(id: &str) -> String;
-    add_batch(id: &str, tenant: &str, name: &str) -> ();
+    add_batch(batch: NewBatch<'_>) -> ();
+    list_batches(tenant: Option<&str>) -> Vec<StoredBatch>;
     find_token(token: &str) -> Option<TokenHolder>;
     ping() -> ();
 }

@@ -35,6 +35,7 @@ impl FromRow<'_, PgRow> for TenantRow {
             policy: TenantPolicy {
                 is_trusted: row.try_get("is_trusted")?,
                 repositories: row.try_get("repositories")?,
+                push_prefix: row.try_get("push_prefix")?,
             },
         })
     }
@@ -47,6 +48,8 @@ pub struct TenantChange {
     pub running_max: Option<u32>,
     pub is_trusted: Option<bool>,
     pub repositories: Option<Vec<String>>,
+    /// Empty for none.
+    pub push_prefix: Option<String>,
 }
 
 impl FleetStore {
@@ -57,19 +60,22 @@ impl FleetStore {
         change: &TenantChange,
     ) -> Result<TenantRow, StoreError> {
         let row = sqlx::query_as(
-            "insert into windlass.tenants (id, budget_micro, running_max, is_trusted, repositories) \
-             values ($1, $2, coalesce($3, 100), coalesce($4, false), coalesce($5, '{}')) \
+            "insert into windlass.tenants \
+             (id, budget_micro, running_max, is_trusted, repositories, push_prefix) values \
+             ($1, $2, coalesce($3, 100), coalesce($4, false), coalesce($5, '{}'), nullif($6, '')) \
              on conflict (id) do update set \
              budget_micro = coalesce($2, tenants.budget_micro), \
              running_max = coalesce($3, tenants.running_max), \
              is_trusted = coalesce($4, tenants.is_trusted), \
-             repositories = coalesce($5, tenants.repositories) returning *",
+             repositories = coalesce($5, tenants.repositories), \
+             push_prefix = nullif(coalesce($6, tenants.push_prefix), '') returning *",
         )
         .bind(id)
         .bind(change.budget_micro.map(to_i64))
         .bind(change.running_max.map(|most| i32::try_from(most).unwrap_or(i32::MAX)))
         .bind(change.is_trusted)
-        .bind(&change.repositories);
+        .bind(&change.repositories)
+        .bind(&change.push_prefix);
         Ok(row.fetch_one(&self.pool).await?)
     }
 

@@ -1,15 +1,12 @@
 //! Checks out a repository through a bare mirror that all sessions of this host share.
 
 use std::fs::TryLockError;
-use std::io::Read;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process_group};
 use windlass_workspace::CancelFlag;
 
+use super::git_call::{GIT_POLL, GIT_TIMEOUT, GitCall, cancelled};
 use crate::session_spec::WorkspaceSpec;
 
 pub(crate) struct CheckoutRequest<'a> {
@@ -25,9 +22,7 @@ pub(crate) struct CheckoutRequest<'a> {
 pub(crate) fn check_out(request: &CheckoutRequest<'_>) -> Result<String, String> {
     let CheckoutRequest { spec, base_commit, repositories, root, cancel } = *request;
     std::fs::create_dir_all(repositories).map_err(|error| error.to_string())?;
-    let digest = ring::digest::digest(&ring::digest::SHA256, spec.git.as_bytes());
-    let name = windlass_vocabulary::to_hex(digest.as_ref());
-    let bare = repositories.join(format!("{name}.git"));
+    let bare = mirror_path(repositories, &spec.git);
     let git = |directory: &Path, protocol: &'static str| GitCall {
         directory: directory.to_owned(),
         protocol,
@@ -35,13 +30,13 @@ pub(crate) fn check_out(request: &CheckoutRequest<'_>) -> Result<String, String>
     };
     let remote = git(repositories, spec.protocol());
     // Sessions of the same repository must not fetch concurrently.
-    let lock = wait_for_lock(&repositories.join(format!("{name}.lock")), cancel)?;
+    let lock = wait_for_lock(&bare.with_extension("lock"), cancel)?;
     let bare_text = bare.to_string_lossy().into_owned();
     if bare.join("HEAD").is_file() {
         let refs = "+refs/*:refs/*";
         remote.run(&["--git-dir", &bare_text, "fetch", "--prune", "origin", refs])?;
     } else {
-        let partial = repositories.join(format!("{name}.partial"));
+        let partial = bare.with_extension("partial");
         let _ = std::fs::remove_dir_all(&partial);
         let partial_text = partial.to_string_lossy().into_owned();
         remote.run(&["clone", "--mirror", "--", &spec.git, &partial_text])?;
@@ -88,7 +83,14 @@ pub(crate) fn remove_unused_repositories(repositories: &Path, age: Duration) -> 
     removed
 }
 
-fn wait_for_lock(path: &Path, cancel: &CancelFlag) -> Result<std::fs::File, String> {
+/// Where the mirror of a repository is.
+pub(crate) fn mirror_path(repositories: &Path, url: &str) -> PathBuf {
+    let digest = ring::digest::digest(&ring::digest::SHA256, url.as_bytes());
+    repositories.join(format!("{}.git", windlass_vocabulary::to_hex(digest.as_ref())))
+}
+
+/// Waits for the lock of a mirror, which is held while it is changed.
+pub(crate) fn wait_for_lock(path: &Path, cancel: &CancelFlag) -> Result<std::fs::File, String> {
     let lock = std::fs::File::create(path).map_err(|error| error.to_string())?;
     let touched = lock.set_modified(std::time::SystemTime::now());
     touched.map_err(|error| error.to_string())?;
@@ -105,101 +107,6 @@ fn wait_for_lock(path: &Path, cancel: &CancelFlag) -> Result<std::fs::File, Stri
         }
     }
 }
-
-/// Runs git without the configuration, hooks and programs of the repository and the user.
-struct GitCall {
-    directory: PathBuf,
-    /// The only protocol it may use.
-    protocol: &'static str,
-    cancel: CancelFlag,
-}
-
-impl GitCall {
-    /// Runs git to its end. On timeout or cancellation, kills it with all its children. Returns its
-    /// stdout.
-    fn run(&self, arguments: &[&str]) -> Result<String, String> {
-        let program = ["/usr/bin/git", "/bin/git", "/usr/local/bin/git"];
-        let program = program.into_iter().map(Path::new).find(|path| path.is_file());
-        let program = program.ok_or("there is no git here; install it")?;
-        let child = Command::new(program)
-            // A redirect could lead to a host that the session may not access.
-            .args(["-c", "http.followRedirects=false"])
-            .args(arguments)
-            .current_dir(&self.directory)
-            .envs(windlass_git::build_safe_variables(&[]))
-            .env("GIT_TERMINAL_PROMPT", "0")
-            .env("GIT_ALLOW_PROTOCOL", self.protocol)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .process_group(0)
-            .spawn()
-            .map_err(|error| format!("git cannot be started: {error}"))?;
-        let mut group = CheckoutProcessGroup(child);
-        let output = spawn_reader(group.0.stdout.take());
-        let errors = spawn_reader(group.0.stderr.take());
-        let deadline = Instant::now() + GIT_TIMEOUT;
-        let status = loop {
-            match group.0.try_wait().map_err(|error| error.to_string())? {
-                Some(status) => break status,
-                None if self.cancel.is_cancelled() => return Err(cancelled()),
-                None if Instant::now() > deadline => {
-                    return Err(format!("git took longer than {} seconds", GIT_TIMEOUT.as_secs()));
-                }
-                None => std::thread::sleep(GIT_POLL),
-            }
-        };
-        match status.success() {
-            true => Ok(output.join().unwrap_or_default()),
-            false => {
-                let errors = errors.join().unwrap_or_default();
-                let name = arguments.iter().find(|word| !word.starts_with(['-', '/']));
-                let name = name.unwrap_or(&"");
-                Err(format!("git {name}: {}; check --git and --commit", find_reason(&errors)))
-            }
-        }
-    }
-}
-
-/// The line in which git says why it failed; the others are progress and advice.
-fn find_reason(errors: &str) -> &str {
-    let mut lines = errors.lines().map(str::trim).filter(|line| !line.is_empty());
-    let fatal = lines.clone().find_map(|line| line.strip_prefix("fatal: "));
-    fatal.or_else(|| lines.next_back()).unwrap_or("it does not say why")
-}
-
-/// The leader of a process group, which is killed on drop.
-struct CheckoutProcessGroup(Child);
-
-impl Drop for CheckoutProcessGroup {
-    fn drop(&mut self) {
-        // Only if it was not reaped yet, since its pid may have been reused.
-        if let Ok(None) = self.0.try_wait() {
-            let _ = kill_process_group(Pid::from_child(&self.0), Signal::KILL);
-            let _ = self.0.wait();
-        }
-    }
-}
-
-/// Keeps the beginning of the output; the rest is read and discarded, so that git does not block.
-fn spawn_reader(pipe: Option<impl Read + Send + 'static>) -> std::thread::JoinHandle<String> {
-    std::thread::spawn(move || {
-        let mut text = Vec::new();
-        if let Some(mut pipe) = pipe {
-            let _ = pipe.by_ref().take(OUTPUT_BYTES_MAX).read_to_end(&mut text);
-            let _ = std::io::copy(&mut pipe, &mut std::io::sink());
-        }
-        String::from_utf8_lossy(&text).into_owned()
-    })
-}
-
-fn cancelled() -> String {
-    "it is not waited for any more".to_owned()
-}
-
-const GIT_TIMEOUT: Duration = Duration::from_secs(600);
-const GIT_POLL: Duration = Duration::from_millis(20);
-const OUTPUT_BYTES_MAX: u64 = 64 << 10;
 
 #[cfg(test)]
 mod tests {

@@ -12,9 +12,12 @@ use super::WorkerContext;
 use super::handover::{HandoverRequest, HandoverWorkspace};
 use super::monotonic;
 use super::process_tree;
+use super::result_branch::BranchRequest;
 use super::session_process::{ProcessEnd, ProcessPlan, SessionProcess};
 use crate::session_spec::SessionSpec;
-use crate::store::{ClaimEnd, ClaimedRow, HeldClaim, MAIN_FILE, SessionStore};
+use crate::store::{
+    BranchOutcome, ClaimEnd, ClaimedRow, HeldClaim, MAIN_FILE, SessionStore, StoreError,
+};
 
 /// A claim and the store it is held in.
 #[derive(Clone, Debug)]
@@ -109,7 +112,13 @@ pub(crate) async fn run_claimed_session(context: Arc<WorkerContext>, row: Claime
     drop(cancel);
     let end = match prepared {
         Ok(PreparedSession::Started(process)) => {
-            describe_process_end(&context, &row, process.run(&context).await)
+            let (end, workspace) = process.run(&context, &folders).await;
+            let end = describe_process_end(&context, &row, end);
+            push_result(&context, &claim, &row, end, workspace).await
+        }
+        Ok(PreparedSession::Finished(end, workspace)) => {
+            let workspace = workspace.map(|workspace| *workspace);
+            push_result(&context, &claim, &row, SessionEnd::Ended(end), workspace).await
         }
         Ok(PreparedSession::Ended(end)) => end,
         Err(words) => SessionEnd::Ended(crashed_end(&context, &row, words)),
@@ -154,6 +163,8 @@ async fn end_claim(context: &WorkerContext, claim: &SessionClaim, end: &ClaimEnd
 /// A session whose process was started, or that needs none.
 enum PreparedSession {
     Started(Box<SessionProcess>),
+    /// Its run had ended under an earlier claim.
+    Finished(ClaimEnd, Option<Box<HandoverWorkspace>>),
     Ended(SessionEnd),
 }
 
@@ -178,7 +189,7 @@ async fn prepare(
         true => read_last_run(&folders.journal).map_err(|error| error.to_string())?,
         false => LastRun::None,
     };
-    let inbox = claim.store.read_inbox(&claim.id, claim.epoch).await;
+    let inbox = claim.store.read_inbox(claim.to_held_claim()).await;
     let inbox = inbox.map_err(|error| error.to_string())?;
     if inbox.is_cancelled {
         return ended(cancelled_end());
@@ -187,7 +198,15 @@ async fn prepare(
     super::event_recovery::add_missing_events(claim, &folders.journal).await?;
     if !continues_run && inbox.messages.is_empty() {
         // The last worker died after the run ended and before it recorded the result.
-        return ended(super::event_recovery::read_end(&folders.journal, last_run));
+        let end = super::event_recovery::read_end(&folders.journal, last_run);
+        let workspace = match branch_of(&spec) {
+            Some(_) => {
+                let restored = restore_workspace(context, claim, row, folders, &spec, cancel);
+                Some(Box::new(restored.await?))
+            }
+            None => None,
+        };
+        return Ok(PreparedSession::Finished(end, workspace));
     }
     let workspace = restore_workspace(context, claim, row, folders, &spec, cancel).await?;
     if let (None, Some(commit)) = (&row.base_commit, &workspace.commit) {
@@ -214,9 +233,87 @@ fn describe_process_end(context: &WorkerContext, row: &ClaimedRow, end: ProcessE
             is_rate_limited: true,
             ..ClaimEnd::default()
         }),
+        ProcessEnd::Asks(sent) => SessionEnd::Ended(ClaimEnd {
+            state: "queued",
+            reason: Some("waits for the answer to a question".to_owned()),
+            is_orderly: true,
+            asks: Some(sent),
+            ..ClaimEnd::default()
+        }),
         ProcessEnd::Lost => SessionEnd::Lost,
         ProcessEnd::HandedBack => SessionEnd::Ended(handed_back_end()),
         ProcessEnd::Crashed(words) => SessionEnd::Ended(crashed_end(context, row, words)),
+    }
+}
+
+fn branch_of(spec: &SessionSpec) -> Option<&str> {
+    spec.workspace.as_ref()?.push_branch.as_deref()
+}
+
+/// Pushes what a session that is done changed, if its spec asks for it. A push that fails is told
+/// beside the result; without the claim nothing is pushed, and another worker does it.
+async fn push_result(
+    context: &Arc<WorkerContext>,
+    claim: &SessionClaim,
+    row: &ClaimedRow,
+    end: SessionEnd,
+    workspace: Option<HandoverWorkspace>,
+) -> SessionEnd {
+    let SessionEnd::Ended(ClaimEnd { state: "done", .. }) = &end else { return end };
+    let spec = SessionSpec::parse(&row.spec).unwrap_or_default();
+    let Some(branch) = branch_of(&spec).map(str::to_owned) else { return end };
+    let cancel = PreparationCancel(CancelFlag::new());
+    let pushed = tokio::select! {
+        pushed = push_branch(context, claim, spec, branch, workspace, cancel.0.clone()) => pushed,
+        () = context.wait_for_loss(claim) => return SessionEnd::Lost,
+        () = context.wait_for_handback() => return SessionEnd::Ended(handed_back_end()),
+    };
+    match pushed {
+        Ok(()) => end,
+        Err(StoreError::Fenced { .. } | StoreError::NoSession(_)) => SessionEnd::Lost,
+        // The store cannot be reached, and soon the lease ends. The next claim pushes the same again.
+        Err(error) => SessionEnd::Ended(crashed_end(context, row, error.to_string())),
+    }
+}
+
+/// Pushes, and records how that went.
+async fn push_branch(
+    context: &Arc<WorkerContext>,
+    claim: &SessionClaim,
+    spec: SessionSpec,
+    branch: String,
+    workspace: Option<HandoverWorkspace>,
+    cancel: CancelFlag,
+) -> Result<(), StoreError> {
+    let repositories = context.options.directory.join("repositories");
+    let session = claim.id.clone();
+    let pushing = tokio::task::spawn_blocking(move || {
+        let parts = spec.workspace.as_ref().zip(workspace.as_ref());
+        let parts = parts.and_then(|(spec, it)| Some((spec, it, it.commit.as_deref()?)));
+        let (spec, workspace, base_commit) = parts.ok_or("its files cannot be read")?;
+        let repositories = &repositories;
+        workspace.push_branch(&BranchRequest {
+            spec,
+            branch: &branch,
+            session: &session,
+            base_commit,
+            repositories,
+            cancel: &cancel,
+        })
+    });
+    let pushed = pushing.await.unwrap_or_else(|error| Err(error.to_string()));
+    let outcome = match pushed {
+        Ok(None) => return Ok(()),
+        Ok(Some(outcome)) => outcome,
+        Err(words) => BranchOutcome::Refused(words.chars().take(PROBLEM_CHARS_MAX).collect()),
+    };
+    loop {
+        match claim.store.put_branch(claim.to_held_claim(), &outcome).await {
+            Err(error) if error.is_transient() && !context.lease.is_over() => {
+                tokio::time::sleep(END_RETRY_PAUSE).await;
+            }
+            recorded => return recorded,
+        }
     }
 }
 
@@ -318,4 +415,5 @@ fn describe_end(end: &ClaimEnd) -> String {
 /// How long a worker that shuts down tries to record the end of a session.
 const LAST_END_WAIT: Duration = Duration::from_secs(10);
 const END_RETRY_PAUSE: Duration = Duration::from_millis(200);
+const PROBLEM_CHARS_MAX: usize = 500;
 const CRASH_PAUSE: Duration = Duration::from_secs(1);

@@ -13,9 +13,10 @@ use windlass_workspace::{
 };
 
 use super::checkout::{CheckoutRequest, check_out};
+use super::result_branch::{BranchRequest, push_changes};
 use super::workspace_patch::render_patch;
 use crate::session_spec::WorkspaceSpec;
-use crate::store::NewPack;
+use crate::store::{BranchOutcome, NewPack};
 
 pub(crate) struct HandoverRequest {
     pub(crate) root: PathBuf,
@@ -104,6 +105,14 @@ impl HandoverWorkspace {
         self.last = seen.id;
         self.number += 1;
         Ok(Some(WorkspacePack { number: self.number, snapshot: seen.id.to_string(), bytes }))
+    }
+
+    /// Pushes the session's changes since its start to a branch; `None` if there are none. Blocks.
+    pub(crate) fn push_branch(
+        &self,
+        request: &BranchRequest<'_>,
+    ) -> Result<Option<BranchOutcome>, String> {
+        push_changes(request, &self.workspace, self.base, self.last)
     }
 
     /// The session's changes since its start as a patch; `None` if the store has that patch.

@@ -9,12 +9,14 @@ mod asked_calls;
 mod checkout;
 pub(crate) mod claimed_session;
 mod event_recovery;
+mod git_call;
 pub mod guard;
 mod handover;
 pub(crate) mod lease_clock;
 pub(crate) mod monotonic;
 pub(crate) mod process_tree;
 pub(crate) mod relay;
+mod result_branch;
 mod running_calls;
 mod session_process;
 mod workspace_patch;
@@ -56,6 +58,8 @@ pub struct WorkerOptions {
     pub attempts_max: u32,
     /// How long sessions may continue after a request to terminate.
     pub drain: Duration,
+    /// How long a session that only waits for an answer holds its place.
+    pub question_wait: Duration,
 }
 
 /// Shared by all sessions of a worker.

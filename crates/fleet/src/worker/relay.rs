@@ -125,8 +125,16 @@ pub(crate) trait RelayAnswer {
     ) -> Result<u64, StoreError>;
 }
 
-/// Serves a process until it closes the connection or loses a claim.
-pub(crate) async fn serve_relay(stream: UnixStream, mut answerer: impl RelayAnswer) -> RelayEnd {
+/// Serves a process until it closes the connection or loses a claim. Gives the answerer back.
+pub(crate) async fn serve_relay<A: RelayAnswer>(
+    stream: UnixStream,
+    mut answerer: A,
+) -> (RelayEnd, A) {
+    let end = serve_requests(stream, &mut answerer).await;
+    (end, answerer)
+}
+
+async fn serve_requests(stream: UnixStream, answerer: &mut impl RelayAnswer) -> RelayEnd {
     let (reader, mut writer) = stream.into_split();
     let mut reader = BufReader::new(reader);
     loop {
@@ -203,6 +211,27 @@ impl JournalRelay {
             bytes,
         };
         self.retry(|| claim.store.append_journal(request)).await
+    }
+
+    /// Stores what the process, which is gone, had written and not sent yet: it sends records only
+    /// before something depends on them. Without them the next process would ask the model again.
+    /// `folder` has this host's copy of the journals.
+    pub(crate) async fn append_rest(&mut self, folder: PathBuf) {
+        let found = tokio::task::spawn_blocking(move || list_journals(&folder));
+        for (file, bytes) in found.await.unwrap_or_default() {
+            let claim = self.claim.clone();
+            let length = self.retry(|| claim.store.read_journal_length(&claim.id, &file)).await;
+            let Ok(length) = length else { return };
+            let rest = usize::try_from(length).ok().and_then(|length| bytes.get(length..));
+            // A torn line is not a record.
+            let end = rest.and_then(|rest| Some(rest.iter().rposition(|byte| *byte == b'\n')? + 1));
+            let Some(rest) = rest.zip(end).and_then(|(rest, end)| rest.get(..end)) else {
+                continue;
+            };
+            if let Err(error) = self.append(&file, length, rest).await {
+                return self.claim.report(&format!("its last records are lost: {error}"));
+            }
+        }
     }
 
     /// Runs a question to the workspace on a blocking thread. `None` if there is nothing new, or if
@@ -285,6 +314,30 @@ impl JournalRelay {
             }
         }
     }
+}
+
+/// The journals in this folder and below: names as the store has them, and contents.
+fn list_journals(root: &Path) -> Vec<(String, Vec<u8>)> {
+    let mut journals = Vec::new();
+    let mut folders = vec![root.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                folders.push(path);
+                continue;
+            }
+            let name = path.strip_prefix(root).unwrap_or(&path).to_string_lossy().into_owned();
+            if check_file_name(&name).is_ok()
+                && let Ok(bytes) = std::fs::read(&path)
+            {
+                journals.push((name, bytes));
+            }
+        }
+    }
+    // The session's own journal comes last: it refers to those of its agents.
+    journals.sort_by_key(|(name, _)| (!name.contains('/'), name.clone()));
+    journals
 }
 
 async fn read_request(reader: &mut BufReader<OwnedReadHalf>) -> Option<RelayRequest> {

@@ -17,6 +17,11 @@ impl RunningCalls {
         self.ids.is_empty() && !self.has_background
     }
 
+    /// Whether nothing runs but calls that wait for an answer.
+    pub(crate) fn are_all_among(&self, asked: &BTreeSet<&str>) -> bool {
+        !self.has_background && self.ids.iter().all(|id| asked.contains(id.as_str()))
+    }
+
     /// Records the calls that a message starts or ends.
     pub(crate) fn follow(&mut self, frame: &Value) {
         let blocks = frame.pointer("/message/content").and_then(Value::as_array);

@@ -22,7 +22,7 @@ use super::process_tree;
 use super::relay::{JournalRelay, RelayEnd, SessionSocket, send_deadlines, serve_relay};
 use super::running_calls::RunningCalls;
 use crate::session_spec::SessionSpec;
-use crate::store::SessionInbox;
+use crate::store::{NewQuestion, SessionInbox};
 use crate::tenant_policy::TenantPolicy;
 
 #[derive(Debug)]
@@ -32,6 +32,8 @@ pub(crate) enum ProcessEnd {
     Cancelled,
     /// The worker shuts down: another one continues the session.
     HandedBack,
+    /// Nothing but an answer to a question is missing; with the messages that it was sent.
+    Asks(Vec<String>),
     /// Its provider asked to wait this long.
     RateLimited(Duration),
     /// The claim was lost.
@@ -48,9 +50,11 @@ pub(crate) struct SessionProcess {
     stderr: JoinHandle<String>,
     /// Dropping it ends the process and everything it started.
     deadlines: Option<AbortedOnDrop>,
-    relay: JoinHandle<RelayEnd>,
+    relay: JoinHandle<(RelayEnd, JournalRelay)>,
     control: Arc<Notify>,
     asked: AskedCalls,
+    /// When a question was open and something happened last.
+    asked_at: Option<Instant>,
     sent: BTreeSet<String>,
     /// Messages that were sent and have no result yet.
     unanswered: BTreeSet<String>,
@@ -115,7 +119,8 @@ impl SessionProcess {
             deadlines,
             relay,
             control: context.control_of(&claim.id),
-            asked: AskedCalls::new(policy, folders.workspace.clone()),
+            asked: AskedCalls::new(policy, folders.workspace.clone(), claim.epoch),
+            asked_at: None,
             sent: BTreeSet::new(),
             unanswered: BTreeSet::new(),
             running_calls: RunningCalls::default(),
@@ -124,7 +129,12 @@ impl SessionProcess {
         })
     }
 
-    pub(crate) async fn run(mut self, context: &WorkerContext) -> ProcessEnd {
+    /// Returns how it ended, and its working directory if that is known.
+    pub(crate) async fn run(
+        mut self,
+        context: &WorkerContext,
+        folders: &SessionFolders,
+    ) -> (ProcessEnd, Option<HandoverWorkspace>) {
         let claim = self.claim.clone();
         // Losing the claim ends every wait, including that for an unresponsive database.
         let end = tokio::select! {
@@ -132,21 +142,40 @@ impl SessionProcess {
             () = context.wait_for_loss(&claim) => ProcessEnd::Lost,
             () = context.wait_for_handback() => ProcessEnd::HandedBack,
         };
-        drop(self.stdin.take());
-        if !matches!(end, ProcessEnd::Result(_)) {
-            drop(self.deadlines.take());
+        match end {
+            ProcessEnd::Result(_) => drop(self.stdin.take()),
+            // Killed before its input ends: it would take that for an answer to its questions.
+            ProcessEnd::Cancelled
+            | ProcessEnd::HandedBack
+            | ProcessEnd::Asks(_)
+            | ProcessEnd::RateLimited(_)
+            | ProcessEnd::Lost
+            | ProcessEnd::Crashed(_) => drop(self.deadlines.take()),
         }
         self.wait_until_gone().await;
+        drop(self.stdin.take());
         let relay = tokio::time::timeout(GUARD_END_WAIT, &mut self.relay).await;
-        if matches!(relay, Ok(Ok(RelayEnd::Lost))) {
-            return ProcessEnd::Lost;
-        }
+        let workspace = match relay {
+            Ok(Ok((RelayEnd::Lost, _))) => return (ProcessEnd::Lost, None),
+            Ok(Ok((RelayEnd::Closed, mut relay))) => {
+                let is_handed_on = matches!(end, ProcessEnd::Asks(_) | ProcessEnd::HandedBack);
+                // Otherwise the files of a call that was killed would be stored as those of its end.
+                let is_quiet = self.running_calls.are_all_among(&self.asked.tool_uses());
+                if is_handed_on && is_quiet {
+                    let journals = folders.journal.parent().unwrap_or(&folders.root);
+                    relay.append_rest(journals.to_owned()).await;
+                }
+                relay.workspace
+            }
+            Ok(Err(_)) | Err(_) => None,
+        };
         if let ProcessEnd::Crashed(_) = end {
             let tail = tokio::time::timeout(GUARD_END_WAIT, &mut self.stderr).await;
             let tail = tail.ok().and_then(Result::ok).unwrap_or_default();
-            return ProcessEnd::Crashed(last_line(&tail, "its process ended without a result"));
+            let words = last_line(&tail, "its process ended without a result");
+            return (ProcessEnd::Crashed(words), workspace);
         }
-        end
+        (end, workspace)
     }
 
     /// Returns when no process of the session is left: only then may the claim end.
@@ -172,6 +201,7 @@ impl SessionProcess {
         let mut poll = tokio::time::interval(INBOX_POLL);
         loop {
             let cancel_end = self.cancelled_at.map(|at| at + CANCEL_WAIT);
+            let question_end = self.asked_at.map(|at| at + context.options.question_wait);
             tokio::select! {
                 read = read_line(&mut self.stdout, &mut line) => match read {
                     Some(()) => {
@@ -181,6 +211,7 @@ impl SessionProcess {
                         if !self.take_frame(&frame).await {
                             return ProcessEnd::Lost;
                         }
+                        self.note_progress();
                         if let Some(wait) = read_rate_limit(&frame)
                             && self.running_calls.is_idle()
                         {
@@ -198,6 +229,12 @@ impl SessionProcess {
                 () = self.control.notified() => self.deliver_inbox().await,
                 _ = poll.tick() => self.deliver_inbox().await,
                 () = sleep_until(cancel_end) => return ProcessEnd::Cancelled,
+                () = sleep_until(question_end) => {
+                    if self.running_calls.are_all_among(&self.asked.tool_uses()) {
+                        return ProcessEnd::Asks(self.sent.iter().cloned().collect());
+                    }
+                    self.asked_at = Some(Instant::now());
+                }
             }
         }
     }
@@ -206,7 +243,7 @@ impl SessionProcess {
     /// if they are not in the journal yet.
     async fn deliver_inbox(&mut self) {
         // On failure, the next poll tries again.
-        let Ok(inbox) = self.claim.store.read_inbox(&self.claim.id, self.claim.epoch).await else {
+        let Ok(inbox) = self.claim.store.read_inbox(self.claim.to_held_claim()).await else {
             return;
         };
         let SessionInbox { messages, answers, is_cancelled } = inbox;
@@ -236,12 +273,25 @@ impl SessionProcess {
             self.send(&frame).await;
         }
         for answer in answers {
-            let Some(response) = self.asked.take_answer(&answer) else { continue };
-            self.send(&json!({ "type": "control_response", "response": {
-                "subtype": "success", "request_id": answer.request, "response": response } }))
-                .await;
-            let _ = self.claim.store.remove_question(&self.claim.id, &answer.request).await;
+            let Some(delivery) = self.asked.take_answer(&answer) else { continue };
+            if let Some((request, response)) = delivery.response {
+                self.send(&json!({ "type": "control_response", "response": {
+                    "subtype": "success", "request_id": request, "response": response } }))
+                    .await;
+            }
+            let claim = self.claim.to_held_claim();
+            let outcome = Some(delivery.outcome);
+            // On failure, the next poll records it.
+            if self.claim.store.close_question(claim, &answer.request, outcome).await.is_ok() {
+                self.asked.forget(&answer.request);
+            }
+            self.note_progress();
         }
+    }
+
+    /// The time to wait for an answer begins anew whenever something happens.
+    fn note_progress(&mut self) {
+        self.asked_at = (!self.asked.is_empty()).then(Instant::now);
     }
 
     /// Handles a frame of the process. Returns whether the claim holds, as far as is known.
@@ -251,13 +301,16 @@ impl SessionProcess {
             Some("control_request") => {
                 let request = request.unwrap_or_default();
                 self.ask(&request, frame.get("request").unwrap_or(&Value::Null)).await;
-                self.add_event(frame).await
+                self.add_event(&self.with_public_id(frame)).await
             }
             Some("control_cancel_request") => {
                 if let Some(request) = request {
-                    let _ = self.claim.store.remove_question(&self.claim.id, &request).await;
+                    let request = self.asked.remove(&request);
+                    let claim = self.claim.to_held_claim();
+                    // On failure, the end of the claim removes it.
+                    let _ = self.claim.store.close_question(claim, &request, None).await;
                 }
-                self.add_event(frame).await
+                self.add_event(&self.with_public_id(frame)).await
             }
             Some("control_response" | "keep_alive" | "stream_event") => true,
             Some("result") => {
@@ -282,14 +335,27 @@ impl SessionProcess {
         self.close_if_done().await;
     }
 
+    /// The frame as users see it.
+    fn with_public_id(&self, frame: &Value) -> Value {
+        let mut frame = frame.clone();
+        if let Some(id) = frame.get_mut("request_id")
+            && let Some(request) = id.as_str()
+        {
+            *id = json!(self.asked.to_public_id(request));
+        }
+        frame
+    }
+
     async fn ask(&mut self, request: &str, body: &Value) {
         let subtype = body.get("subtype").and_then(Value::as_str);
         if subtype == Some("can_use_tool") {
-            self.asked.add(request, body);
-            let SessionClaim { store, id, epoch, .. } = &self.claim;
-            if store.add_question(id, *epoch, request, &body.to_string()).await.is_ok() {
+            let call = self.asked.add(request, body);
+            if self.store_question(request, &call, &body.to_string()).await {
+                // An earlier claim's answer may be there already.
+                self.control.notify_one();
                 return;
             }
+            self.asked.remove(request);
         }
         // The question cannot be stored for an answer: the session continues without.
         self.send(&json!({ "type": "control_response", "response": {
@@ -297,9 +363,23 @@ impl SessionProcess {
             .await;
     }
 
+    /// Returns false if the store refuses the question. One that cannot be reached is waited for: the
+    /// loss of the claim ends the wait.
+    async fn store_question(&self, request: &str, call: &str, body: &str) -> bool {
+        let request = self.asked.to_public_id(request);
+        let question = NewQuestion { request: &request, call, body };
+        loop {
+            match self.claim.store.add_question(self.claim.to_held_claim(), question).await {
+                Ok(()) => return true,
+                Err(error) if error.is_transient() => tokio::time::sleep(EVENT_PAUSE).await,
+                Err(_) => return false,
+            }
+        }
+    }
+
     /// Closes stdin when no message is pending, so that the process ends.
     async fn close_if_done(&mut self) {
-        let inbox = self.claim.store.read_inbox(&self.claim.id, self.claim.epoch).await;
+        let inbox = self.claim.store.read_inbox(self.claim.to_held_claim()).await;
         match inbox {
             Ok(inbox) if !inbox.messages.is_empty() && !inbox.is_cancelled => {
                 self.deliver_inbox().await;

@@ -28,7 +28,7 @@ pub(crate) fn render_patch(
 }
 
 /// Ignored files are not part of the patch.
-fn travels(image: &PathImage) -> bool {
+pub(crate) fn travels(image: &PathImage) -> bool {
     match image {
         PathImage::Absent | PathImage::Link { .. } => true,
         PathImage::File { is_ignored, .. } => !is_ignored,

@@ -52,11 +52,15 @@ impl EmbeddedFleet {
 
     /// Returns the process, its URL and the token.
     fn serve(&self) -> (TestProcess, String, String) {
+        self.serve_with(&[])
+    }
+
+    fn serve_with(&self, more: &[&str]) -> (TestProcess, String, String) {
         let windlass = find_windlass();
         let directory = self.directory();
         let arguments = ["serve", "--listen", "127.0.0.1:0", "--allow-unsandboxed", "--drain", "0"];
         let mut command = self.command(&arguments);
-        command.args(["--dir", &directory, "--windlass", windlass.to_str().unwrap()]);
+        command.args(["--dir", &directory, "--windlass", windlass.to_str().unwrap()]).args(more);
         let mut process = TestProcess::start(&mut command);
         let line = process.wait_for_line("serving at ");
         let (_, url) = line.split_once("serving at ").unwrap();
@@ -160,7 +164,9 @@ fn sessions_go_on_when_the_server_is_started_again() {
     wait_for_state(&url, &token, good["id"].as_str().unwrap(), "done");
     let body = json!({ "prompt": format!("hang {tool}"), "spec": bypass });
     let (_, hanging) = ask(&url, &token, "POST /v1/sessions", &body);
-    until("the tool begins", || effects.exists());
+    // The shell makes the file before it writes to it.
+    let read = || std::fs::read_to_string(&effects).unwrap_or_default();
+    until("the tool begins", || read().ends_with('\n'));
     // A second server on the same folder is refused in one line.
     let directory = fleet.directory();
     let mut second = fleet.command(&["serve", "--listen", "127.0.0.1:0", "--dir", &directory]);
@@ -208,4 +214,50 @@ fn a_repository_is_worked_on_without_a_database() {
     assert_eq!(base, "base\nchanged\n");
     process.signal(Signal::TERM);
     assert_eq!(process.wait(), Some(143));
+}
+
+/// A question outlives the server: it is told who answered, and a session that waits holds no place.
+#[test]
+fn questions_are_kept_without_a_database() {
+    let write = json!({ "file_path": "note.txt", "content": "x\n" });
+    let script = Script::new()
+        .answer(ScriptedAnswer::text("Fine.").when("good"))
+        .answer(ScriptedAnswer::call("Write", write).when("write it"))
+        .answer(ScriptedAnswer::text("Written.").when_result("note.txt"));
+    let fleet = EmbeddedFleet::new(script);
+    let more = ["--capacity", "1", "--question-wait", "1"];
+    let (mut process, url, token) = fleet.serve_with(&more);
+    let submit = |url: &str, body: Value| {
+        let (status, answer) = ask(url, &token, "POST /v1/sessions", &body);
+        assert_eq!(status, 201, "{answer}");
+        answer["id"].as_str().unwrap().to_owned()
+    };
+    let asking = submit(&url, json!({ "prompt": "write it" }));
+    let one = format!("/v1/sessions/{asking}");
+    let waits = |url: &str| {
+        let (_, row) = ask(url, &token, &format!("GET {one}"), &Value::Null);
+        row["state"] == "queued" && row["reason"].as_str().is_some_and(|it| it.contains("answer"))
+    };
+    until("it waits", || waits(&url));
+    let good = submit(&url, json!({ "prompt": "good" }));
+    wait_for_state(&url, &token, &good, "done");
+    process.signal(Signal::TERM);
+    assert_eq!(process.wait(), Some(143));
+    let (_process, url, _) = fleet.serve_with(&more);
+    assert!(waits(&url));
+    let (_, listed) = ask(&url, &token, &format!("GET {one}/questions"), &Value::Null);
+    let answer = json!({ "question": listed["questions"][0]["question"], "behavior": "allow" });
+    assert_eq!(ask(&url, &token, &format!("POST {one}/answers"), &answer).0, 200);
+    assert_eq!(ask(&url, &token, &format!("POST {one}/answers"), &answer).0, 404);
+    wait_for_state(&url, &token, &asking, "done");
+    let (_, answers) = ask(&url, &token, &format!("GET {one}/answers"), &Value::Null);
+    assert_eq!(answers["answers"][0]["answered_by"], "owner", "{answers}");
+    assert_eq!(answers["answers"][0]["outcome"], "allow", "{answers}");
+    let (_, events) = ask(&url, &token, &format!("GET {one}/events"), &Value::Null);
+    assert!(events.as_str().unwrap().contains("permission_answered"));
+    let budget = json!({ "name": "night", "max_budget_usd": 1 });
+    assert_eq!(ask(&url, &token, "POST /v1/batches", &budget).0, 400);
+    assert_eq!(ask(&url, &token, "POST /v1/batches", &json!({ "name": "night" })).0, 201);
+    let (_, batches) = ask(&url, &token, "GET /v1/batches", &Value::Null);
+    assert_eq!(batches["batches"][0]["name"], "night", "{batches}");
 }

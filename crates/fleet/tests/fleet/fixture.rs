@@ -75,6 +75,12 @@ impl TestFleet {
         command
     }
 
+    /// The command with a gateway and a token.
+    pub(crate) fn client(&self, url: &str, token: &str, arguments: &[&str]) -> Output {
+        let mut command = self.command(arguments);
+        command.env("WINDLASS_SERVER", url).env("WINDLASS_TOKEN", token).output().unwrap()
+    }
+
     pub(crate) fn run(&self, arguments: &[&str]) -> Output {
         self.command(arguments).output().unwrap()
     }
@@ -118,7 +124,12 @@ impl TestFleet {
     }
 
     pub(crate) fn start_gateway_at(&self, address: &str) -> (TestProcess, String) {
-        let mut gateway = TestProcess::start(&mut self.command(&["serve", "--listen", address]));
+        self.start_gateway_with(&["--listen", address])
+    }
+
+    pub(crate) fn start_gateway_with(&self, more: &[&str]) -> (TestProcess, String) {
+        let mut command = self.command(&["serve"]);
+        let mut gateway = TestProcess::start(command.args(more));
         let line = gateway.wait_for_line("serving at ");
         let (_, url) = line.split_once("serving at ").unwrap();
         (gateway, url.to_owned())
@@ -203,6 +214,15 @@ impl TestProcess {
                 return line;
             }
         }
+    }
+
+    /// Whether it has said this by now.
+    pub(crate) fn has_line(&mut self, words: &str) -> bool {
+        for line in self.lines.try_iter() {
+            self.seen.push_str(&line);
+            self.seen.push('\n');
+        }
+        self.seen.contains(words)
     }
 
     pub(crate) fn signal(&self, signal: Signal) {

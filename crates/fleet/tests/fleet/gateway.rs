@@ -322,7 +322,7 @@ fn the_gateway_refuses_what_it_must() {
     assert_eq!(ask(&format!("POST {one}/cancel"), &watch, "{}").0, 403);
     // Another tenant's session looks as if it did not exist.
     let none = ask("GET /v1/sessions/00000000-0000-4000-8000-0000000000ff", &other, "");
-    for path in ["", "/events", "/result", "/questions"] {
+    for path in ["", "/events", "/result", "/questions", "/answers"] {
         assert_eq!(ask(&format!("GET {one}{path}"), &other, ""), none);
     }
     assert_eq!(ask(&format!("POST {one}/cancel"), &other, "{}"), none);
@@ -344,9 +344,33 @@ fn the_gateway_refuses_what_it_must() {
         r#"{"prompt":"x","id":"../x"}"#,
         r#"{"prompt":"x","spec":{"permission_mode":"all"}}"#,
         r#"{"prompt":"x","spec":{"workspace":{"git":"ext::sh -c id"}}}"#,
+        r#"{"prompt":"x\u0000"}"#,
+        r#"{"prompt":"x","name":"\u0000"}"#,
+        r#"{"prompt":"x","batch":"\u0000"}"#,
     ] {
         assert_eq!(ask("POST /v1/sessions", &other, body).0, 400, "{body}");
     }
+    for body in [
+        r#"{"name":""}"#,
+        r#"{"name":"a\nb"}"#,
+        r#"{"name":"\u0000"}"#,
+        r#"{"name":"x","max_budget_usd":0}"#,
+        r#"{"name":"x","max_budget_usd":-1}"#,
+        r#"{"name":"x","max_budget_usd":1e300}"#,
+    ] {
+        assert_eq!(ask("POST /v1/batches", &other, body).0, 400, "{body}");
+    }
+    assert_eq!(ask("POST /v1/batches", &watch, r#"{"name":"x"}"#).0, 403);
+    let name = "'; drop table x -- / ? & % \u{202e}|<b>".repeat(20);
+    let body = json!({ "name": name, "max_budget_usd": 0.5 }).to_string();
+    let (status, batch) = ask("POST /v1/batches", &other, &body);
+    assert_eq!(status, 201, "{batch}");
+    assert!(ask("GET /v1/batches", &other, "").1.contains("drop table"));
+    assert!(!ask("GET /v1/batches", &watch, "").1.contains("drop table"));
+    for query in ["batch=%00", "batch=%ff", "batch=%0a", &format!("batch={}", "x".repeat(400))] {
+        assert_eq!(ask(&format!("GET /v1/sessions?{query}"), &other, "").0, 400, "{query}");
+    }
+    assert_eq!(ask("GET /v1/sessions?batch=other%2Fnone", &other, "").0, 200);
     // A huge body is refused before it is read; one with a false length is cut off.
     let huge = "POST /v1/sessions HTTP/1.1\r\nContent-Length: 1000000000\r\nAuthorization: Bearer ";
     assert_eq!(call(&url, &format!("{huge}{other}"), "x").0, 413);
@@ -500,4 +524,128 @@ fn the_command_starts_the_fleet_by_name() {
     assert!(help.contains("migrate") && help.contains("token"), "{help}");
     let line = run(&["ps", "--state", "done"]).stderr;
     assert!(String::from_utf8_lossy(&line).contains("WINDLASS_TOKEN"));
+}
+
+/// The names in backticks of an error about fields.
+fn names_in(words: &str) -> Vec<String> {
+    let names = words.split('`').skip(1).step_by(2).map(str::to_owned);
+    let mut names: Vec<String> = names.filter(|name| name != "no_such_field").collect();
+    names.sort();
+    names
+}
+
+/// A value that fits a schema of the description.
+fn example_of(schema: &Value) -> Value {
+    match (schema["type"].as_str(), schema["format"].as_str(), schema["enum"].get(0)) {
+        (_, _, Some(first)) => first.clone(),
+        (Some("string"), Some("uuid"), _) => json!("00000000-0000-4000-8000-0000000000ff"),
+        (Some("string"), ..) => json!("https://example.org/x"),
+        (Some("number" | "integer"), ..) => json!(1),
+        (Some("boolean"), ..) => json!(true),
+        (Some("array"), ..) => json!([]),
+        (Some("object"), ..) => {
+            let required = schema["required"].as_array().cloned().unwrap_or_default();
+            let names = required.iter().filter_map(Value::as_str);
+            names.map(|name| (name.to_owned(), example_of(&schema["properties"][name]))).collect()
+        }
+        _ => panic!("{schema}"),
+    }
+}
+
+/// Compares one object of a request's body with what the gateway says of wrong ones. `place` puts an
+/// object into a body that is otherwise right.
+fn compare_fields(
+    schema: &Value,
+    post: &dyn Fn(&Value) -> (u16, String),
+    place: &dyn Fn(Value) -> Value,
+) {
+    let properties = schema["properties"].as_object().unwrap();
+    let mut described: Vec<String> = properties.keys().cloned().collect();
+    described.sort();
+    let mut unknown = example_of(schema);
+    unknown["no_such_field"] = json!(1);
+    let (status, words) = post(&place(unknown));
+    assert_eq!((status, names_in(&words)), (400, described), "{words}");
+    let required = schema["required"].as_array().cloned().unwrap_or_default();
+    for (name, property) in properties {
+        // Without a field that is required, and with each field as something else.
+        let mut without = example_of(schema);
+        without.as_object_mut().unwrap().remove(name);
+        let (_, words) = post(&place(without));
+        let is_missing = words.contains(&format!("missing field `{name}`"));
+        assert_eq!(is_missing, required.contains(&json!(name)), "{name}: {words}");
+        let mut wrong = example_of(schema);
+        wrong[name] = json!([[]]);
+        let (status, words) = post(&place(wrong));
+        assert_eq!(status, 400, "{name}: {words}");
+        let mut right = example_of(schema);
+        right[name] = example_of(property);
+        let (_, words) = post(&place(right));
+        for fault in ["invalid type", "unknown field", "unknown variant", "missing field"] {
+            assert!(!words.contains(fault), "{name}: {words}");
+        }
+        if property["type"] == "object" {
+            let place_below = |inner: Value| {
+                let mut outer = example_of(schema);
+                outer[name] = inner;
+                place(outer)
+            };
+            compare_fields(property, post, &place_below);
+        }
+    }
+}
+
+/// Every field of every body that the description names is one that the gateway takes, and no other;
+/// and so are the parameters of lists.
+#[test]
+fn the_description_has_the_fields_that_bodies_take() {
+    let Some(fleet) = TestFleet::start(Script::new()) else { return };
+    let (_gateway, url) = fleet.start_gateway();
+    let session = fleet.submit(1, "wait");
+    let admin = token(&fleet, "root", "team", "admin");
+    let text = include_str!("../../src/gateway/openapi.json");
+    let description: Value = serde_json::from_str(text).unwrap();
+    let mut bodies = 0;
+    for (path, methods) in description["paths"].as_object().unwrap() {
+        let place = path.replace("{id}", &session);
+        for (method, operation) in methods.as_object().unwrap() {
+            let head = |query: &str| {
+                let method = method.to_uppercase();
+                format!("{method} {place}{query} HTTP/1.1\r\nAuthorization: Bearer {admin}")
+            };
+            let schema = &operation["requestBody"]["content"]["application/json"]["schema"];
+            if schema.is_object() {
+                bodies += 1;
+                assert_eq!(schema["additionalProperties"], false, "{path}");
+                let post = |body: &Value| call(&url, &head(""), &body.to_string());
+                compare_fields(schema, &post, &|body| body);
+            }
+            let parameters = operation["parameters"].as_array().cloned().unwrap_or_default();
+            let mut named: Vec<String> = parameters
+                .iter()
+                .filter(|parameter| parameter["in"] == "query")
+                .map(|parameter| parameter["name"].as_str().unwrap().to_owned())
+                .collect();
+            if !named.is_empty() {
+                named.sort();
+                let (status, words) = call(&url, &head("?no_such_field=1"), "");
+                let mut taken: Vec<String> = words
+                    .split("there are ")
+                    .nth(1)
+                    .unwrap_or_default()
+                    .split('"')
+                    .next()
+                    .unwrap_or_default()
+                    .split(", ")
+                    .map(str::to_owned)
+                    .collect();
+                taken.sort();
+                assert_eq!((status, taken), (400, named), "{path}: {words}");
+            }
+        }
+    }
+    assert_eq!(bodies, 5);
+    // Each error has a code.
+    let (_, error) = call(&url, "GET /v1/workers HTTP/1.1", "");
+    assert!(error.contains(r#""code":"unauthorized""#), "{error}");
 }

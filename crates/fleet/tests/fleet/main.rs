@@ -7,12 +7,16 @@
     reason = "a panic is how a test says no"
 )]
 
+mod approvals;
+mod batches;
+mod branches;
 mod clients;
 mod embedded;
 mod faults;
 mod fixture;
 mod gateway;
 mod hostile;
+mod limits;
 mod link;
 mod local_command;
 mod network_split;
@@ -20,3 +24,4 @@ mod postgres;
 mod store;
 #[path = "../../../journal/tests/store_conformance/mod.rs"]
 mod store_conformance;
+mod tls;

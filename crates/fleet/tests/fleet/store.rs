@@ -73,7 +73,7 @@ fn only_a_store_of_ours_and_of_this_version_is_used() {
     assert!(matches!(refused, StoreError::NoDatabase(_)), "{refused}");
 }
 
-fn limits(budget_micro: Option<u64>, running_max: Option<u32>) -> TenantChange {
+pub(crate) fn limits(budget_micro: Option<u64>, running_max: Option<u32>) -> TenantChange {
     TenantChange { budget_micro, running_max, ..TenantChange::default() }
 }
 
@@ -86,7 +86,7 @@ fn tenant_of(session: &str) -> &'static str {
     }
 }
 
-fn new_session(number: u32, tenant: &str, budget_micro: Option<u64>) -> NewSession {
+pub(crate) fn new_session(number: u32, tenant: &str, budget_micro: Option<u64>) -> NewSession {
     NewSession {
         id: format!("00000000-0000-4000-8000-{number:012}"),
         tenant: tenant.to_owned(),
@@ -239,24 +239,54 @@ fn what_a_worker_does_not_run_goes_back() {
     });
 }
 
-/// F9: a store of the previous version is migrated with its contents. Its tenants are not trusted,
-/// and workers of that version get no new sessions.
+/// F9: a store of a previous version is migrated with its contents. Its tenants are not trusted, and
+/// workers of that version get no new sessions.
 #[test]
 fn a_store_of_the_version_before_is_migrated() {
     let Some(postgres) = TestPostgres::start() else { return };
     postgres.query(include_str!("../../src/store/schema_1.sql"));
     postgres.query("insert into windlass.tenants (id) values ('team')");
-    let older = block_on(async { FleetStore::open(&postgres.url(), 1).await.map(drop) });
-    assert!(matches!(older, Err(StoreError::Older(1))), "{older:?}");
+    let older = || block_on(async { FleetStore::open(&postgres.url(), 1).await.map(drop) });
+    assert!(matches!(older(), Err(StoreError::Older(1))), "{:?}", older());
+    postgres.query(include_str!("../../src/store/schema_2.sql"));
+    postgres.query("update windlass.store set version = 2");
+    assert!(matches!(older(), Err(StoreError::Older(2))), "{:?}", older());
+    // A batch with a session that runs, one that has ended, and a question.
+    postgres.query(
+        "insert into windlass.batches (id, tenant, name) values ('team/b', 'team', 'b'); \
+         insert into windlass.workers (id, host, pid, capacity, lease_until) \
+         values ('old', 'h', 1, 1, now() + interval '1 hour'); \
+         select windlass.submit_session('one', 'team', 'team/b', 1, 0, \
+         '{\"workspace\":{\"git\":\"https://example.org/a.git\"}}', null, 500, 'go', 'me', ''); \
+         select * from windlass.claim_session('old', 5, 2); \
+         select * from windlass.append_journal('one', 1, 'old', 'session.jsonl', 0, null, 1, 'x', 200, '{}'); \
+         insert into windlass.questions (session, request, epoch, body) values ('one', 'ask_1', 1, '{}')",
+    );
     block_on(async {
         let store = FleetStore::connect(&postgres.url(), 2).await.unwrap();
-        assert_eq!(store.migrate().await.unwrap(), 1);
+        assert_eq!(store.migrate().await.unwrap(), 2);
         store.check_schema().await.unwrap();
         let tenant = store.read_tenant("team").await.unwrap().unwrap();
         assert!(!tenant.policy.is_trusted && tenant.policy.repositories.is_empty());
+        assert!(tenant.policy.push_prefix.is_none());
+        let batch = &store.list_batches(None).await.unwrap()[0];
+        assert_eq!((batch.budget_micro, batch.spent_micro, batch.reserved_micro), (None, 200, 300));
+        let repository = "select repository from windlass.sessions";
+        assert_eq!(postgres.query(repository), "https://example.org/a");
+        // The worker of the version before finishes what it has: with its own calls.
+        assert_eq!(store.list_questions("one").await.unwrap().len(), 1);
+        postgres.query(
+            "insert into windlass.questions (session, request, epoch, body) values ('one', 'ask_1', 1, \
+             '{}') on conflict (session, request) do update set epoch = 1, answer = null; \
+             delete from windlass.questions where session = 'one' and request = 'ask_1'; \
+             select * from windlass.append_journal('one', 1, 'old', 'session.jsonl', 1, null, 2, 'y', 100, '{one}'); \
+             select windlass.end_claim('one', 1, 'old', 'done', null, '{}', true, 0)",
+        );
+        let batch = &store.list_batches(None).await.unwrap()[0];
+        assert_eq!((batch.spent_micro, batch.reserved_micro, batch.ended), (300, 0, 1));
         store.submit_session(&new_session(1, "team", None)).await.unwrap();
-        store.register_worker("old", "host", 1, Duration::from_secs(600)).await.unwrap();
         assert_eq!(postgres.query("select count(*) from windlass.claim_session('old', 5)"), "0");
+        assert_eq!(postgres.query("select count(*) from windlass.claim_session('old', 5, 2)"), "0");
         assert!(store.claim_session("old", 5).await.unwrap().is_some());
     });
 }

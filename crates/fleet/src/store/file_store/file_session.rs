@@ -6,11 +6,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use super::file_question::{FileQuestion, UNKNOWN, WITHDRAWN};
 use super::session_folder::FileSessionFolder;
 use crate::postgres_journal_store::LOCAL_TENANT;
 use crate::store::{
-    ClaimEnd, HeldClaim, InboxAnswer, InboxMessage, NewSession, PATCH_BLOB, SessionInbox,
-    SessionMoney, SessionRow, SessionTimes, StoreError, to_i64,
+    AnsweredQuestion, BranchOutcome, ClaimEnd, HeldClaim, InboxMessage, NewAnswer, NewQuestion,
+    NewSession, PATCH_BLOB, SessionChanges, SessionInbox, SessionMoney, SessionRow, SessionTimes,
+    StoreError, to_i64,
 };
 
 /// What is in `session.json`, and an index of the events.
@@ -32,7 +34,7 @@ pub(super) struct FileSession {
     pub(super) claim: ClaimState,
     pub(super) about: SessionAbout,
     messages: Vec<FileMessage>,
-    pub(super) questions: Vec<FileQuestion>,
+    questions: Vec<FileQuestion>,
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -53,6 +55,10 @@ pub(super) struct SessionAbout {
     budget_micro: Option<u64>,
     reason: Option<String>,
     result: Option<String>,
+    #[serde(default)]
+    branch: Option<String>,
+    #[serde(default)]
+    branch_problem: Option<String>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -61,15 +67,6 @@ struct FileMessage {
     content: String,
     sender: String,
     is_taken: bool,
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-pub(super) struct FileQuestion {
-    pub(super) request: String,
-    epoch: u64,
-    pub(super) body: String,
-    pub(super) answer: Option<String>,
-    pub(super) answered_by: Option<String>,
 }
 
 /// A line of `events.jsonl`.
@@ -186,7 +183,20 @@ impl FileSession {
         }
         let wake_after = u64::try_from(end.wake_after.as_millis()).unwrap_or(0);
         self.claim.wake_at = unix_millis() + wake_after;
-        self.questions.retain(|question| question.answer.is_some());
+        if let Some(sent) = &end.asks {
+            let is_new = |one: &FileMessage| !one.is_taken && !sent.contains(&one.uuid);
+            let own = || self.questions.iter().filter(|one| one.epoch == self.claim.epoch);
+            let is_due = self.is_cancelled
+                || own().any(FileQuestion::has_pending_answer)
+                || !own().any(FileQuestion::is_open)
+                || self.messages.iter().any(is_new);
+            self.claim.wake_at = if is_due { 0 } else { NEVER };
+        }
+        // In the queue, the next claim asks again.
+        if self.state != "queued" {
+            self.questions.retain(FileQuestion::has_answer);
+            self.questions.iter_mut().for_each(|question| question.close(UNKNOWN));
+        }
     }
 
     pub(super) fn cancel(&mut self) {
@@ -215,6 +225,7 @@ impl FileSession {
                 self.claim.wake_at = 0;
                 self.about.reason = None;
             }
+            self.wake();
         }
         i64::try_from(place + 1).unwrap_or(i64::MAX)
     }
@@ -231,13 +242,7 @@ impl FileSession {
             uuid: message.uuid.clone(),
             content: message.content.clone(),
         });
-        let answers = self.questions.iter().filter(|question| question.epoch == epoch);
-        let answers = answers.filter_map(|question| {
-            Some(InboxAnswer {
-                request: question.request.clone(),
-                answer: question.answer.clone()?,
-            })
-        });
+        let answers = self.questions.iter().filter_map(|question| question.to_pending(epoch));
         SessionInbox {
             messages: messages.collect(),
             answers: answers.collect(),
@@ -245,15 +250,76 @@ impl FileSession {
         }
     }
 
-    pub(super) fn add_question(&mut self, request: &str, epoch: u64, body: &str) {
-        self.questions.retain(|question| question.request != request);
-        self.questions.push(FileQuestion {
-            request: request.to_owned(),
-            epoch,
-            body: body.to_owned(),
-            answer: None,
-            answered_by: None,
-        });
+    /// Adds a question, or takes over the one that an earlier claim asked about the same call.
+    pub(super) fn add_question(&mut self, epoch: u64, new: NewQuestion<'_>) {
+        let is_same = |one: &&mut FileQuestion| one.is_about(new.call) && one.epoch < epoch;
+        match self.questions.iter_mut().find(is_same) {
+            Some(same) => same.take_over(epoch, new),
+            None => self.questions.push(FileQuestion::new(epoch, new)),
+        }
+    }
+
+    pub(super) fn close_question(&mut self, request: &str, outcome: Option<&str>) {
+        if outcome.is_none() {
+            self.questions.retain(|one| one.request != request || one.has_answer());
+        }
+        for question in self.questions.iter_mut().filter(|one| one.request == request) {
+            question.close(outcome.unwrap_or(WITHDRAWN));
+        }
+    }
+
+    pub(super) fn list_questions(&self) -> Vec<(String, String)> {
+        let open = self.questions.iter().filter(|one| self.is_answerable(one));
+        open.map(|one| (one.request.clone(), one.body.clone())).collect()
+    }
+
+    pub(super) fn list_answers(&self) -> Vec<AnsweredQuestion> {
+        self.questions.iter().filter_map(FileQuestion::to_answered).collect()
+    }
+
+    /// Answers an open question. Returns whether there is one.
+    pub(super) fn answer_question(&mut self, answer: NewAnswer<'_>) -> bool {
+        let open = self.questions.iter().position(|one| one.request == answer.request);
+        let open = open
+            .filter(|place| self.questions.get(*place).is_some_and(|it| self.is_answerable(it)));
+        let Some(question) = open.and_then(|place| self.questions.get_mut(place)) else {
+            return false;
+        };
+        question.set_answer(answer, unix_millis());
+        self.wake();
+        true
+    }
+
+    /// Whether the question is open, and of the claim that holds the session if one does.
+    fn is_answerable(&self, question: &FileQuestion) -> bool {
+        let is_current = match self.state.as_str() {
+            "queued" => true,
+            "running" => question.epoch == self.claim.epoch,
+            _ => false,
+        };
+        is_current && question.is_open()
+    }
+
+    pub(super) fn set_branch(&mut self, outcome: &BranchOutcome) {
+        match outcome {
+            BranchOutcome::Pushed { branch, .. } => {
+                self.about.branch = Some(branch.clone());
+                self.about.branch_problem = None;
+            }
+            BranchOutcome::Refused(problem) => self.about.branch_problem = Some(problem.clone()),
+        }
+    }
+
+    pub(super) fn is_active(&self) -> bool {
+        matches!(self.state.as_str(), "queued" | "running")
+    }
+
+    /// Something came that a session in the queue waited for.
+    fn wake(&mut self) {
+        if self.state == "queued" && self.claim.wake_at == NEVER {
+            self.claim.wake_at = 0;
+            self.about.reason = None;
+        }
     }
 
     /// Adds a frame, unless one with its id is there.
@@ -323,7 +389,11 @@ impl FileSession {
             },
             reason: about.reason.clone(),
             result: about.result.clone(),
-            has_patch: self.folder.has_blob(PATCH_BLOB),
+            changes: SessionChanges {
+                has_patch: self.folder.has_blob(PATCH_BLOB),
+                branch: about.branch.clone(),
+                branch_problem: about.branch_problem.clone(),
+            },
             times: SessionTimes {
                 created_millis: to_i64(about.created),
                 updated_millis: to_i64(about.updated),
@@ -336,3 +406,6 @@ pub(super) fn unix_millis() -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     now.map_or(0, |now| u64::try_from(now.as_millis()).unwrap_or(u64::MAX))
 }
+
+/// The wake time of a session that waits for an answer.
+const NEVER: u64 = u64::MAX;

@@ -5,6 +5,7 @@
 //! Workers and their leases are not kept: they end with the process, and its sessions go back into
 //! the queue when it is opened again.
 
+mod file_question;
 mod file_session;
 mod session_folder;
 
@@ -24,9 +25,10 @@ use windlass_vocabulary::to_hex;
 use self::file_session::{FileSession, unix_millis};
 use self::session_folder::FileSessionFolder;
 use super::{
-    AppendRequest, ClaimEnd, ClaimedRow, HeldClaim, HeldSession, JournalFile, MAIN_FILE, NewFork,
-    NewPack, NewSession, RenewedLease, SCHEMA_VERSION, SessionFilter, SessionInbox, SessionRow,
-    StoreError, TokenHolder, TokenRole, WorkerRow,
+    AnsweredQuestion, AppendRequest, BranchOutcome, ClaimEnd, ClaimedRow, HeldClaim, HeldSession,
+    JournalFile, MAIN_FILE, NewAnswer, NewBatch, NewFork, NewPack, NewQuestion, NewSession,
+    RenewedLease, SCHEMA_VERSION, SessionFilter, SessionInbox, SessionRow, StoreError, StoredBatch,
+    TokenHolder, TokenRole, WorkerRow, to_i64,
 };
 use crate::postgres_journal_store::LOCAL_TENANT;
 use crate::session_spec::SessionSpec;
@@ -387,12 +389,23 @@ impl FileStore {
         row.base_commit.get_or_insert_with(|| commit.to_owned());
         row.save()
     }
+
+    pub(super) fn put_branch(
+        &self,
+        claim: HeldClaim<'_>,
+        outcome: &BranchOutcome,
+    ) -> Result<(), StoreError> {
+        let mut state = self.lock();
+        let row = state.find_held(claim)?;
+        row.set_branch(outcome);
+        row.save()
+    }
 }
 
 /// Messages, questions and events.
 impl FileStore {
-    pub(super) fn read_inbox(&self, session: &str, epoch: u64) -> Result<SessionInbox, StoreError> {
-        Ok(self.lock().find(session)?.read_inbox(epoch))
+    pub(super) fn read_inbox(&self, claim: HeldClaim<'_>) -> Result<SessionInbox, StoreError> {
+        Ok(self.lock().find_held(claim)?.read_inbox(claim.epoch))
     }
 
     pub(super) fn take_message(
@@ -427,21 +440,24 @@ impl FileStore {
 
     pub(super) fn add_question(
         &self,
-        session: &str,
-        epoch: u64,
-        request: &str,
-        body: &str,
+        claim: HeldClaim<'_>,
+        question: NewQuestion<'_>,
     ) -> Result<(), StoreError> {
         let mut state = self.lock();
-        let row = state.find(session)?;
-        row.add_question(request, epoch, body);
+        let row = state.find_held(claim)?;
+        row.add_question(claim.epoch, question);
         row.save()
     }
 
-    pub(super) fn remove_question(&self, session: &str, request: &str) -> Result<(), StoreError> {
+    pub(super) fn close_question(
+        &self,
+        claim: HeldClaim<'_>,
+        request: &str,
+        outcome: Option<&str>,
+    ) -> Result<(), StoreError> {
         let mut state = self.lock();
-        let row = state.find(session)?;
-        row.questions.retain(|one| one.request != request);
+        let row = state.find_held(claim)?;
+        row.close_question(request, outcome);
         row.save()
     }
 
@@ -449,28 +465,29 @@ impl FileStore {
         &self,
         session: &str,
     ) -> Result<Vec<(String, String)>, StoreError> {
-        let mut state = self.lock();
-        let open = state.find(session)?.questions.iter().filter(|one| one.answer.is_none());
-        Ok(open.map(|one| (one.request.clone(), one.body.clone())).collect())
+        Ok(self.lock().find(session)?.list_questions())
+    }
+
+    pub(super) fn list_answers(&self, session: &str) -> Result<Vec<AnsweredQuestion>, StoreError> {
+        Ok(self.lock().find(session)?.list_answers())
     }
 
     pub(super) fn answer_question(
         &self,
         session: &str,
-        request: &str,
-        answer: &str,
-        by: &str,
+        answer: NewAnswer<'_>,
     ) -> Result<bool, StoreError> {
         let mut state = self.lock();
         let row = state.find(session)?;
-        let open =
-            row.questions.iter_mut().find(|one| one.request == request && one.answer.is_none());
-        let Some(question) = open else { return Ok(false) };
-        question.answer = Some(answer.to_owned());
-        question.answered_by = Some(by.to_owned());
+        if !row.answer_question(answer) {
+            return Ok(false);
+        }
         row.save()?;
+        row.add_event(Some(answer.frame_uuid), answer.frame)?;
         drop(state);
+        self.notify(StoreNews::Queue);
         self.notify(StoreNews::Control(session.to_owned()));
+        self.notify(StoreNews::Events(session.to_owned()));
         Ok(true)
     }
 
@@ -606,9 +623,38 @@ impl FileStore {
         Ok(now)
     }
 
-    pub(super) fn add_batch(&self, id: &str, _tenant: &str, _name: &str) -> Result<(), StoreError> {
-        self.lock().batches.insert(id.to_owned());
+    pub(super) fn add_batch(&self, batch: NewBatch<'_>) -> Result<(), StoreError> {
+        if batch.budget_micro.is_some() {
+            return Err(StoreError::Invalid(
+                "without a database a batch has no budget; leave max_budget_usd out".to_owned(),
+            ));
+        }
+        self.lock().batches.insert(batch.id.to_owned());
         Ok(())
+    }
+
+    #[allow(clippy::unnecessary_wraps, reason = "the same for each store")]
+    pub(super) fn list_batches(
+        &self,
+        _tenant: Option<&str>,
+    ) -> Result<Vec<StoredBatch>, StoreError> {
+        let state = self.lock();
+        let to_batch = |id: &String| {
+            let all = state.sessions.values().filter(|one| one.batch.as_ref() == Some(id));
+            let ended = all.clone().filter(|one| !one.is_active());
+            let spent = all.clone().map(|one| one.cost_micro).sum();
+            StoredBatch {
+                id: id.clone(),
+                name: id.split_once('/').map_or(id.as_str(), |(_, name)| name).to_owned(),
+                tenant: LOCAL_TENANT.to_owned(),
+                budget_micro: None,
+                spent_micro: to_i64(spent),
+                reserved_micro: 0,
+                ended: i64::try_from(ended.count()).unwrap_or(i64::MAX),
+                sessions: i64::try_from(all.count()).unwrap_or(i64::MAX),
+            }
+        };
+        Ok(state.batches.iter().map(to_batch).collect())
     }
 
     pub(super) fn find_token(&self, token: &str) -> Result<Option<TokenHolder>, StoreError> {
@@ -647,5 +693,6 @@ fn read_or_make_token(path: &Path) -> Result<String, StoreError> {
 }
 
 /// The only one with a token is the user who runs the sessions.
-const OWN_POLICY: TenantPolicy = TenantPolicy { is_trusted: true, repositories: Vec::new() };
+const OWN_POLICY: TenantPolicy =
+    TenantPolicy { is_trusted: true, repositories: Vec::new(), push_prefix: None };
 const NEWS_MAX: usize = 1024;
