@@ -42,16 +42,16 @@ fn describe_unknown_word(word: &str, error: &clap::Error, page: &str) -> String 
         return words::describe_unsupported_flag(word, why);
     }
     if word.starts_with('-') {
-        let near = match error.get(ContextKind::SuggestedArg) {
-            Some(ContextValue::String(near)) => Some(near.as_str()),
-            Some(_) | None => None,
-        };
-        return words::describe_unknown_flag(word, near, page);
+        let near = error.get(ContextKind::SuggestedArg).map(ToString::to_string);
+        return words::describe_unknown_flag(word, near.as_deref(), page);
     }
     let typed: Vec<String> = std::env::args().collect();
     match page {
-        "windlass" => words::describe_unquoted_prompt(word, join_prompt(&typed, word).as_deref()),
-        page => words::describe_surplus_word(word, page),
+        "windlass" => {
+            let prompt = join_prompt(&typed, word).unwrap_or_else(|| "…".to_owned());
+            words::describe_unquoted_prompt(&word, &prompt)
+        }
+        page => words::describe_surplus_word(&word, &page),
     }
 }
 

@@ -36,16 +36,6 @@ pub(crate) fn describe_unknown_flag(flag: &str, near: Option<&str>, page: &str) 
     }
 }
 
-pub(crate) fn describe_surplus_word(word: &str, page: &str) -> String {
-    format!("`{word}` is one word too many; see {page} --help")
-}
-
-/// `prompt` is what was probably meant.
-pub(crate) fn describe_unquoted_prompt(word: &str, prompt: Option<&str>) -> String {
-    let prompt = prompt.unwrap_or("…");
-    format!("the prompt must be one argument, and `{word}` is another; quote it: \"{prompt}\"")
-}
-
 pub(crate) fn describe_unsupported_flag(flag: &str, why: &str) -> String {
     format!("{flag} is not supported: {why}")
 }
