@@ -183,6 +183,14 @@ fn the_numbers_of_readme_are_the_kept_ones() {
         let row = figures.render_readme_row(what, name, &agents);
         assert!(readme.contains(&row), "README.md should say {row}");
     }
+    for row in figures.render_readme_figures() {
+        assert!(readme.contains(&row), "README.md should say {row}");
+    }
+    let soak = readme.lines().find(|line| line.contains("`cargo soak")).unwrap();
+    let reliability = &tree.file("docs/reliability.md").unwrap().text;
+    for number in soak.split(|c: char| !c.is_ascii_digit()).filter(|number| !number.is_empty()) {
+        assert!(reliability.contains(number), "README.md says {number}: {soak}");
+    }
 }
 
 #[test]
@@ -221,9 +229,11 @@ fn numbers_of_the_crates_are_read_and_judged() {
         let value = serde_json::json!({
             "agents": {"windlass": ours, "floor": floor, "other": {"start_ms": [300.0]}}, "versions": {"other": "1.2"},
             "benches": [
-                bench("echo", &format!("first frame: fastest 6.0ms  p50 7.2ms\nidle for 5s: 0 wakes, {idle} resident\n")),
+                bench("echo", &format!("first frame: fastest 6.0ms  p50 7.2ms\nidle for 5s: 0 wakes, {idle} resident\n  time to the echo   p50 1.2ms  p99 6.0ms  max 6.9ms\n")),
                 bench("step", "one streamed piece of text            1.00µs     350.00ns\none dead event  1.00µs 2.00µs"),
                 bench("open", "opened, and its first request prepared  30.0ms\nopened, and its first request prepared  0.21s"),
+                bench("look", "  look, nothing changed          4.0ms  0.46\n  100 files undone                    44.1ms\n  look, nothing changed / git status      0.46  goal 0.6    holds\n  100 files undone, ms    44.10  goal 200    holds\n"),
+                bench("cell", "command  plain  cell  added\ncat a.txt        1.20ms    2.30ms     1.10ms\n"),
                 bench("list", "listed without an index   900.0ms   10000 found\nlisted      9.5ms   10000 found\n"),
             ],
         });
@@ -238,12 +248,21 @@ fn numbers_of_the_crates_are_read_and_judged() {
         "| one step of the loop for a piece of an answer | 0.35 µs | | 1 µs | yes |",
         "| open a session of 100 MB | 210.00 ms | | 300 ms | yes |",
         "| list 10,000 sessions | 9.50 ms | | 100 ms | yes |",
+        "| from a key to its echo, while an answer streams | 1.20 ms | | 10 ms | yes |",
+        "| snapshot of 10,000 unchanged files, to a `git status` | 0.46 | | 0.6 | yes |",
+        "| rewind of 100 changed files | 44.10 ms | | 200 ms | yes |",
+        "| what the read-only cell adds to a command | 1.10 ms | | 2 ms | yes |",
         "| version |  |  | 1.2 |",
         "| from start to the first request | 0.1 ms | 1.0 ms | 300.0 ms |",
         "| ten sessions at once, start to end | 0.1 s | 1.0 s | failed |",
     ] {
         assert!(rendered.contains(&format!("{row}\n")), "{row}: {rendered}");
     }
+    let readme = figures.render_readme_figures();
+    assert_eq!(readme[0], "| first frame in the terminal | 7.20 ms | `cargo bench --bench echo` |");
+    assert!(readme.contains(
+        &"| rewind of 100 changed files | 44.10 ms | `cargo bench --bench look` |".to_owned()
+    ));
     let missed = page("20100 kB").judge(LimitKind::Promised);
     assert_eq!(missed, ["missed: resident memory of an idle session: 20.10 MB, at most 20 MB"]);
     assert_eq!(page("much").judge(LimitKind::Promised).len(), 1);

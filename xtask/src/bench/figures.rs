@@ -89,60 +89,128 @@ pub(super) const LIMITS: &[FigureLimit] = &[
 pub(super) struct CrateFigure {
     /// The bench.
     pub(super) bench: &'static str,
-    /// How the line begins. The last line that does counts: the largest case.
+    /// How the line begins, behind blanks. The last line that does counts: the largest case.
     line: &'static str,
+    /// The word before the number; without one, the last quantity of the line counts.
+    after: Option<&'static str>,
     pub(super) what: &'static str,
+    /// Empty for a ratio.
     pub(super) unit: &'static str,
     pub(super) at_most: f64,
+    /// As README says it, if it does.
+    readme: Option<&'static str>,
 }
 
 pub(super) const CRATE_FIGURES: &[CrateFigure] = &[
     CrateFigure {
         bench: "echo",
         line: "first frame:",
+        after: None,
         what: "from start to the first frame in the terminal",
         unit: "ms",
         at_most: 10.0,
+        readme: Some("first frame in the terminal"),
     },
     CrateFigure {
         bench: "echo",
         line: "idle for",
+        after: None,
         what: "resident memory of an idle session",
         unit: "MB",
         at_most: 20.0,
+        readme: Some("memory of an idle session"),
+    },
+    CrateFigure {
+        bench: "echo",
+        line: "time to the echo",
+        after: Some("p50"),
+        what: "from a key to its echo, while an answer streams",
+        unit: "ms",
+        at_most: 10.0,
+        readme: Some("key to its echo while an answer streams"),
     },
     CrateFigure {
         bench: "step",
         line: "one streamed piece of text",
+        after: None,
         what: "one step of the loop for a piece of an answer",
         unit: "µs",
         at_most: 1.0,
+        readme: None,
     },
     CrateFigure {
         bench: "open",
         line: "opened, and its first request prepared",
+        after: None,
         what: "open a session of 100 MB",
         unit: "ms",
         at_most: 300.0,
+        readme: Some("open a session of 100 MB"),
     },
     CrateFigure {
         bench: "list",
         line: "listed  ",
+        after: None,
         what: "list 10,000 sessions",
         unit: "ms",
         at_most: 100.0,
+        readme: None,
+    },
+    CrateFigure {
+        bench: "look",
+        line: "look, nothing changed / git status",
+        after: Some("status"),
+        what: "snapshot of 10,000 unchanged files, to a `git status`",
+        unit: "",
+        at_most: 0.6,
+        readme: Some("snapshot of 10,000 unchanged files, to a `git status`"),
+    },
+    CrateFigure {
+        bench: "look",
+        line: "100 files undone ",
+        after: None,
+        what: "rewind of 100 changed files",
+        unit: "ms",
+        at_most: 200.0,
+        readme: Some("rewind of 100 changed files"),
+    },
+    CrateFigure {
+        bench: "cell",
+        line: "cat a.txt",
+        after: None,
+        what: "what the read-only cell adds to a command",
+        unit: "ms",
+        at_most: 2.0,
+        readme: Some("what the read-only cell adds to a command"),
     },
 ];
 
 impl CrateFigure {
-    /// Reads it from what the bench printed: the last quantity of its line.
+    /// Reads it from what the bench printed.
     fn read(&self, said: &str) -> Option<f64> {
-        let line = said.lines().rfind(|line| line.starts_with(self.line))?;
+        let line = said.lines().map(str::trim_start).rfind(|line| line.starts_with(self.line))?;
         let words: Vec<&str> = line.split_whitespace().collect();
+        if let Some(after) = self.after {
+            let at = words.iter().position(|word| *word == after)?;
+            let word = words.get(at + 1)?;
+            return match self.unit {
+                "" => word.parse().ok(),
+                unit => read_quantity(word, unit),
+            };
+        }
         // A unit may stand apart.
         let pairs = words.windows(2).map(<[&str]>::concat);
         let mut quantities = words.iter().map(|&word| word.to_owned()).chain(pairs).rev();
         quantities.find_map(|word| read_quantity(&word, self.unit))
+    }
+
+    /// A measured value with its unit.
+    pub(super) fn describe(&self, value: f64) -> String {
+        format!("{value:.2} {}", self.unit).trim_end().to_owned()
+    }
+
+    pub(super) fn describe_limit(&self) -> String {
+        format!("{} {}", self.at_most, self.unit).trim_end().to_owned()
     }
 }
 
@@ -245,15 +313,29 @@ impl BenchFigures {
         row
     }
 
+    /// The rows of README's table of our own numbers, with the command that repeats each.
+    #[must_use]
+    pub fn render_readme_figures(&self) -> Vec<String> {
+        let rows = CRATE_FIGURES.iter().filter_map(|figure| {
+            let value = figure.describe(self.crate_figure(figure)?);
+            let command = text(self.find_bench(figure.bench)?, "/command");
+            Some(format!("| {} | {value} | `{command}` |", figure.readme?))
+        });
+        rows.collect()
+    }
+
     pub(super) fn version(&self, agent: &str) -> &str {
         text(&self.value, &format!("/versions/{agent}"))
     }
 
     /// A number of a bench of a crate, if it was run.
     pub(super) fn crate_figure(&self, figure: &CrateFigure) -> Option<f64> {
-        let ending = format!("--bench {}", figure.bench);
-        let ran = self.benches().iter().find(|one| text(one, "/command").ends_with(&ending))?;
-        figure.read(text(ran, "/said"))
+        figure.read(text(self.find_bench(figure.bench)?, "/said"))
+    }
+
+    fn find_bench(&self, name: &str) -> Option<&Value> {
+        let ending = format!("--bench {name}");
+        self.benches().iter().find(|one| text(one, "/command").ends_with(&ending))
     }
 
     /// The rows of the crates' own benches.
@@ -296,14 +378,14 @@ impl BenchFigures {
                 missed.push(format!("missed: {line}"));
             }
         }
-        for figure in CRATE_FIGURES.iter().filter(|_| !self.benches().is_empty()) {
+        for figure in CRATE_FIGURES.iter().filter(|one| self.find_bench(one.bench).is_some()) {
             match self.crate_figure(figure) {
                 Some(value) if value <= figure.at_most => {}
                 Some(value) => missed.push(format!(
-                    "missed: {}: {value:.2} {unit}, at most {} {unit}",
+                    "missed: {}: {}, at most {}",
                     figure.what,
-                    figure.at_most,
-                    unit = figure.unit,
+                    figure.describe(value),
+                    figure.describe_limit(),
                 )),
                 None => missed.push(format!("missed: {}: no number", figure.what)),
             }

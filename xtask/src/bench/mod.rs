@@ -68,6 +68,18 @@ const CRATE_BENCHES: &[CrateBench] = &[
         bench: "turn",
         starts_program: false,
     },
+    CrateBench {
+        what: "a snapshot of an unchanged tree, at most 0.6 of a `git status`; a rewind of 100 files, at most 200 ms",
+        package: "windlass-workspace",
+        bench: "look",
+        starts_program: false,
+    },
+    CrateBench {
+        what: "what the read-only cell adds to a command, at most 2 ms",
+        package: "windlass-driver",
+        bench: "cell",
+        starts_program: false,
+    },
 ];
 
 /// What was asked for.

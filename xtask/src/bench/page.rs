@@ -39,8 +39,8 @@ pub fn render_page(figures: Option<&BenchFigures>) -> String {
             page.push_str(&format!("| {} | {bound} |\n", limit.what));
         }
         for figure in CRATE_FIGURES {
-            let line = format!("| {} | {} {} |\n", figure.what, figure.at_most, figure.unit);
-            page.push_str(&line);
+            let bound = figure.describe_limit();
+            page.push_str(&format!("| {} | {bound} |\n", figure.what));
         }
         return page;
     };
@@ -68,11 +68,11 @@ pub fn render_page(figures: Option<&BenchFigures>) -> String {
     }
     for figure in CRATE_FIGURES {
         let (value, kept) = match figures.crate_figure(figure) {
-            Some(one) if one <= figure.at_most => (format!("{one:.2} {}", figure.unit), "yes"),
-            Some(one) => (format!("{one:.2} {}", figure.unit), "**no**"),
+            Some(one) if one <= figure.at_most => (figure.describe(one), "yes"),
+            Some(one) => (figure.describe(one), "**no**"),
             None => ("not measured in this run".to_owned(), ""),
         };
-        let bound = format!("{} {}", figure.at_most, figure.unit);
+        let bound = figure.describe_limit();
         page.push_str(&format!("| {} | {value} | | {bound} | {kept} |\n", figure.what));
     }
     add_agents(&mut page, figures);
