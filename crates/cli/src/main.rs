@@ -132,13 +132,15 @@ fn run_command(args: CliArgs) -> Result<Exit, CommandError> {
         }
         Some(CliCommand::Resume(args)) => run_command(to_resume_args(args)?),
         Some(CliCommand::Diff(args)) => Ok(print_contents(&diff::run(&args, &environment)?)),
-        Some(CliCommand::Fork(args)) => Ok(print_answer(&fork::run(&args, &environment)?)),
+        Some(CliCommand::Fork(args)) => Ok(print_contents(&fork::run(&args, &environment)?)),
         Some(CliCommand::Apply(args)) => {
             Ok(print_contents(&apply::run(&args.into(), &environment)?))
         }
         Some(CliCommand::Race(args)) => block_on_runtime(race::run(args.into(), &environment)),
-        Some(CliCommand::Pack(args)) => Ok(print_answer(&pack::run_pack(&args, &environment)?)),
-        Some(CliCommand::Unpack(args)) => Ok(print_answer(&pack::run_unpack(&args, &environment)?)),
+        Some(CliCommand::Pack(args)) => Ok(print_contents(&pack::run_pack(&args, &environment)?)),
+        Some(CliCommand::Unpack(args)) => {
+            Ok(print_contents(&pack::run_unpack(&args, &environment)?))
+        }
         Some(CliCommand::Rewind(args)) => Ok(print_contents(&rewind::run(&args, &environment)?)),
         Some(CliCommand::Replay(args)) => {
             let (text, exit) = journal::replay::run(&args, &environment)?;
@@ -332,7 +334,7 @@ fn eprint_lines(text: &str) {
 }
 
 /// A reader that closes the pipe early is not an error.
-/// What files hold must not steer a terminal; to a file or a pipe every byte goes as it is.
+/// What files hold and are called must not steer a terminal; to a file or a pipe every byte goes as it is.
 fn print_contents(text: &str) -> Exit {
     match std::io::stdout().is_terminal() {
         true => print_answer(&escape_control_characters(text)),

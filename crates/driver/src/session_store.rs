@@ -16,8 +16,8 @@ pub use windlass_journal::disk::{
 };
 pub use windlass_journal::session_catalogue::SessionSearchHit;
 pub use windlass_journal::snapshot_store::{
-    FileImage, LoggedFileChange, PlannedRestore, RestoreStatus, RestoredFile, SnapshotLimits,
-    SnapshotSpan, SnapshotStore, UpcomingFileChange,
+    FileImage, LastRewind, LoggedFileChange, PlannedRestore, RestoreStatus, RestoredFile,
+    SnapshotLimits, SnapshotSpan, SnapshotStore, UpcomingFileChange,
 };
 pub use windlass_journal::transcript::TracedMessage;
 pub use windlass_journal::{

@@ -396,6 +396,7 @@ fn a_log_from_elsewhere_names_no_file_and_no_content_that_ours_could_not() {
         before: FileImage::Absent,
         after: FileImage::Absent,
         mode: None,
+        rewind: None,
     };
     let hostile = [
         plain("relative/file"),

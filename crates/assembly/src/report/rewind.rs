@@ -91,7 +91,9 @@ pub fn undo_rewind(
     let workspace = open_session_snapshots(&snapshots, lookup);
     // No other process may write the session meanwhile.
     let _lock = lock_journal(journal).map_err(|error| journal_error(&error))?;
-    let end = snapshots.spans().last().map_or(0, |span| span.record);
+    let last_span = snapshots.spans().last().map_or(0, |span| span.record);
+    let last_change = snapshots.changes().last().map_or(0, |change| change.record);
+    let end = last_span.max(last_change);
     let files = rewind::undo_rewind(&snapshots, workspace.as_ref(), end, &wanted.options)
         .map_err(|error| rewind_error(&error))?;
     let mut preview = DiffReport::default();

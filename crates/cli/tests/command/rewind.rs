@@ -73,6 +73,55 @@ fn files_go_back_to_where_they_were_before_a_prompt() {
 }
 
 #[test]
+fn a_rewind_of_files_outside_the_directory_is_undone_too() {
+    let dirs = TestDirs::new();
+    let outside = dirs.home().join("outside");
+    std::fs::write(&outside, "one\n").expect("a file");
+    std::fs::write(dirs.file("inside"), "one\n").expect("a file");
+    let write = |path: &std::path::Path, text: &str| {
+        ScriptedAnswer::call("Write", json!({"file_path": path, "content": text}))
+    };
+    let read = |path: &std::path::Path| ScriptedAnswer::call("Read", json!({"file_path": path}));
+    let script = Script::new()
+        .answer(read(&outside))
+        .answer(write(&outside, "two\n"))
+        .answer(write(&dirs.home().join("made"), "made\n"))
+        .answer(ScriptedAnswer::text("Done."))
+        .answer(read(&dirs.file("inside")))
+        .answer(write(&dirs.file("inside"), "two\n"))
+        .answer(ScriptedAnswer::text("Done.").repeat(0));
+    let server = play(script);
+    ask(&dirs, &server, &["--session-id", SESSION, "-p", "outside"]);
+    ask(&dirs, &server, &["-c", "-p", "inside"]);
+    let files = || {
+        let made = dirs.home().join("made").exists();
+        (text(&outside), made, text(&dirs.file("inside")))
+    };
+    let (one, two) = (|| "one\n".to_owned(), || "two\n".to_owned());
+    rewind(&dirs, &["--to", "1", "--files"]);
+    assert_eq!(files(), (one(), false, one()));
+    let shown = rewind(&dirs, &["--undo", "--dry-run"]);
+    assert!(shown.contains("Would restore 3 files") && shown.contains("+two"), "{shown}");
+    rewind(&dirs, &["--undo"]);
+    assert_eq!(files(), (two(), true, two()));
+    rewind(&dirs, &["--undo"]);
+    assert_eq!(files(), (one(), false, one()), "that is undone, too");
+    rewind(&dirs, &["--undo"]);
+    // A rewind of what is inside alone brings nothing outside along.
+    rewind(&dirs, &["--to", "2", "--files"]);
+    assert_eq!(files(), (two(), true, one()));
+    rewind(&dirs, &["--undo"]);
+    assert_eq!(files(), (two(), true, two()));
+    // A person's change since is asked about here, too.
+    rewind(&dirs, &["--to", "1", "--files"]);
+    std::fs::write(&outside, "by hand\n").expect("a file");
+    let refused = run(&mut dirs.windlass(&["rewind", SESSION, "--undo"]));
+    assert!(refused.error_line(1).contains("outside"), "{refused:?}");
+    rewind(&dirs, &["--undo", "--skip-changed"]);
+    assert_eq!(files(), ("by hand\n".to_owned(), true, two()));
+}
+
+#[test]
 fn a_session_that_was_rewound_to_its_beginning_goes_on() {
     let dirs = TestDirs::new();
     let server = play(Script::new().answer(ScriptedAnswer::text("Fine.").repeat(0)));

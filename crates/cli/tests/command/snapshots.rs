@@ -205,6 +205,18 @@ fn what_files_hold_steers_no_terminal_and_is_exact_elsewhere() {
 }
 
 #[test]
+fn what_files_are_called_steers_no_terminal() {
+    let dirs = TestDirs::new();
+    let name = dirs.file("pipe\u{1b}[31m");
+    assert!(Command::new("mkfifo").arg(&name).status().expect("mkfifo").success());
+    let _server = record_session(&dirs, &[&["echo one > a"]]);
+    let place = format!("--workspace={}", dirs.work().with_file_name("fork").display());
+    let (code, screen) = on_terminal(dirs.windlass(&["fork", SESSION, &place]), To::Stdout);
+    assert_eq!(code, Some(0), "{screen}");
+    assert!(screen.contains("Not copied: pipe") && !screen.contains('\u{1b}'), "{screen:?}");
+}
+
+#[test]
 fn nothing_hides_behind_the_names_of_a_restore() {
     let dirs = TestDirs::new();
     write(&dirs.file("a"), "one\n");

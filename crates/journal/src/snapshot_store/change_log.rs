@@ -23,6 +23,9 @@ pub struct LoggedFileChange {
     pub after: FileImage,
     /// The mode bits before.
     pub mode: Option<u32>,
+    /// The rewind that made it: changes of the same one have the same number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rewind: Option<usize>,
 }
 
 impl LoggedFileChange {
@@ -80,6 +83,8 @@ pub(super) struct LogLengths {
 #[derive(Debug, Default)]
 pub(super) struct ChangeLog {
     pub(super) changes: Vec<LoggedFileChange>,
+    /// The number of spans that were logged before each change.
+    pub(super) spans_before: Vec<usize>,
     pub(super) spans: Vec<SnapshotSpan>,
     pub(super) rewinds: Vec<LoggedRewind>,
     /// Bytes of all contents.
@@ -98,7 +103,9 @@ impl ChangeLog {
         let mut log = Self::default();
         for rec in text.split(|byte| *byte == b'\n').filter_map(unframe) {
             if let Ok(changed) = serde_json::from_slice::<LoggedFileChange>(rec) {
-                log.changes.extend(changed.is_possible().then_some(changed));
+                if changed.is_possible() {
+                    log.take_change(changed);
+                }
             } else if let Ok(RewindMark { back_to }) = serde_json::from_slice(rec) {
                 log.take_rewind(back_to);
             } else if let Ok(line) = serde_json::from_slice::<SpanLine>(rec) {
@@ -111,6 +118,11 @@ impl ChangeLog {
         log.bytes =
             sizes.filter_map(|entry| entry.metadata().ok()).map(|metadata| metadata.len()).sum();
         Ok(log)
+    }
+
+    fn take_change(&mut self, changed: LoggedFileChange) {
+        self.changes.push(changed);
+        self.spans_before.push(self.spans.len());
     }
 
     fn take_rewind(&mut self, back_to: u64) {
@@ -136,7 +148,7 @@ impl ChangeLog {
             return Err(JournalError::disk_error(&changed.path, "kept")(io::Error::other(words)));
         }
         self.append_line(path, &changed, durability)?;
-        self.changes.push(changed);
+        self.take_change(changed);
         Ok(())
     }
 

@@ -7,6 +7,7 @@
 
 mod change_log;
 mod file_exchange;
+mod last_rewind;
 mod restore;
 mod restore_plan;
 mod snapshot_span;
@@ -24,6 +25,7 @@ use crate::error::JournalError;
 use change_log::ChangeLog;
 
 pub use change_log::{FileImage, LoggedFileChange};
+pub use last_rewind::LastRewind;
 pub use restore::RestoredFile;
 pub use restore_plan::{PlannedRestore, RestoreStatus};
 pub use snapshot_span::SnapshotSpan;
@@ -93,6 +95,14 @@ impl SnapshotStore {
         &self,
         change: &UpcomingFileChange<'_>,
     ) -> Result<bool, JournalError> {
+        self.save_change(change, None)
+    }
+
+    fn save_change(
+        &self,
+        change: &UpcomingFileChange<'_>,
+        rewind: Option<usize>,
+    ) -> Result<bool, JournalError> {
         let mut log = self.lock_log();
         if log.changes.len() >= self.limits.changes_max {
             return Err(JournalError::TooLarge {
@@ -111,7 +121,8 @@ impl SnapshotStore {
         };
         let is_kept = before != FileImage::NotKept;
         let UpcomingFileChange { record, path, mode, .. } = *change;
-        let changed = LoggedFileChange { record, path: path.to_owned(), before, after, mode };
+        let path = path.to_owned();
+        let changed = LoggedFileChange { record, path, before, after, mode, rewind };
         log.append_change(&self.folder.join("log"), changed, self.durability)?;
         Ok(is_kept)
     }

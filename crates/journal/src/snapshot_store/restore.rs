@@ -37,6 +37,7 @@ impl SnapshotStore {
         overwrite: impl Fn(&PlannedRestore) -> bool,
     ) -> Result<Vec<RestoredFile>, JournalError> {
         let mut done = Vec::new();
+        let number = self.lock_log().changes.len();
         for planned in plan {
             let may = match planned.status {
                 RestoreStatus::Restorable => true,
@@ -44,7 +45,7 @@ impl SnapshotStore {
                 RestoreStatus::AlreadyRestored | RestoreStatus::NotStored => false,
             };
             done.push(match may {
-                true => self.restore_file(planned, record)?,
+                true => self.restore_file(planned, record, number)?,
                 false => RestoredFile::Skipped(planned.path.clone(), planned.status),
             });
         }
@@ -55,6 +56,7 @@ impl SnapshotStore {
         &self,
         planned: &PlannedRestore,
         record: u64,
+        rewind: usize,
     ) -> Result<RestoredFile, JournalError> {
         let PlannedRestore { path, target, mode, current, .. } = planned;
         if self.inspect_file(path) != *current || *current == FileImage::NotKept {
@@ -82,7 +84,7 @@ impl SnapshotStore {
             after: after.as_deref(),
             mode: current_mode,
         };
-        self.save_before_change(&change)?;
+        self.save_change(&change, Some(rewind))?;
         let exchange = FileExchange { store: self, path, expected: current };
         let done = match &after {
             Some(bytes) => exchange.put(bytes, mode.or(current_mode).unwrap_or(0o644)),

@@ -34,7 +34,7 @@ pub enum RestoreStatus {
 }
 
 /// What we did to a file, from first to last.
-struct FileChangeSequence {
+pub(super) struct FileChangeSequence {
     first: LoggedFileChange,
     last: LoggedFileChange,
     /// Each change began with what the one before it had left.
@@ -42,7 +42,7 @@ struct FileChangeSequence {
 }
 
 impl FileChangeSequence {
-    fn new(first: LoggedFileChange) -> Self {
+    pub(super) fn new(first: LoggedFileChange) -> Self {
         Self { last: first.clone(), first, is_ours: true }
     }
 
@@ -93,7 +93,7 @@ impl SnapshotStore {
         (now, then)
     }
 
-    fn plan_file(&self, file: FileChangeSequence) -> PlannedRestore {
+    pub(super) fn plan_file(&self, file: FileChangeSequence) -> PlannedRestore {
         let FileChangeSequence { first, last, is_ours } = file;
         let LoggedFileChange { path, before: target, mode, .. } = first;
         let current = self.inspect_file(&path);

@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use windlass_journal::snapshot_store::{
-    FileImage, PlannedRestore, RestoreStatus, RestoredFile, SnapshotSpan,
+    FileImage, LastRewind, PlannedRestore, RestoreStatus, RestoredFile, SnapshotSpan,
 };
 use windlass_journal::{JournalError, SnapshotStore};
 use windlass_tool::count_changed_lines;
@@ -129,7 +129,17 @@ pub fn rewind(
     if !options.dry_run {
         finish_earlier(workspace, &kept.find_spans_after(to_record))?;
     }
-    let RewindPlan { by_history, by_snapshots } = plan_rewind(kept, workspace, to_record)?;
+    carry_out(kept, &plan_rewind(kept, workspace, to_record)?, end, options)
+}
+
+/// Returns the files of a plan, after they were restored unless only a preview is wanted.
+fn carry_out(
+    kept: &SnapshotStore,
+    plan: &RewindPlan<'_>,
+    end: u64,
+    options: &RewindOptions,
+) -> Result<Vec<FileRewind>, RewindError> {
+    let RewindPlan { by_history, by_snapshots } = plan;
     let mut files: Vec<FileRewind> =
         by_history.iter().map(|planned| describe_file_rewind(kept, planned)).collect();
     files.extend(by_snapshots.iter().flat_map(|(_, planned)| planned.files.iter().cloned()));
@@ -137,13 +147,13 @@ pub fn rewind(
         return Ok(files);
     }
     check_others(&mut files, &options.overwrite)?;
-    let done = kept.restore(&by_history, end, |planned| options.overwrite.covers(&planned.path))?;
+    let done = kept.restore(by_history, end, |planned| options.overwrite.covers(&planned.path))?;
     let skipped = done.into_iter().filter_map(|restored| match restored {
         RestoredFile::Skipped(path, _) => Some(path),
         RestoredFile::Written(_) | RestoredFile::Removed(_) => None,
     });
     mark_failed(&mut files, &skipped.collect::<Vec<PathBuf>>());
-    for (workspace, planned) in &by_snapshots {
+    for (workspace, planned) in by_snapshots {
         let failed =
             snapshot_rewind::carry_out(workspace, kept, &planned.plan, end, &options.overwrite)?;
         mark_failed(&mut files, &failed);
@@ -183,11 +193,9 @@ pub fn visit_rewind_changes(
     kept: &SnapshotStore,
     workspace: Option<&SharedWorkspace>,
     to_record: u64,
-    mut visit: impl FnMut(FileDifference),
+    visit: impl FnMut(FileDifference),
 ) -> Result<(), RewindError> {
-    let RewindPlan { by_history, by_snapshots } = plan_rewind(kept, workspace, to_record)?;
-    by_history.iter().for_each(|planned| visit(compare_contents(kept, planned)));
-    visit_plans(workspace, &by_snapshots, visit)
+    visit_plan(kept, workspace, &plan_rewind(kept, workspace, to_record)?, visit)
 }
 
 /// The same for undoing the last rewind; nothing if there was none.
@@ -200,17 +208,19 @@ pub fn visit_undo_changes(
     workspace: Option<&SharedWorkspace>,
     visit: impl FnMut(FileDifference),
 ) -> Result<(), RewindError> {
-    let planned = plan_by_snapshots(workspace, &find_last_rewind(kept), kept)?;
-    visit_plans(workspace, &planned, visit)
+    let plan = plan_undo(kept, workspace, kept.find_last_rewind())?;
+    visit_plan(kept, workspace, &plan, visit)
 }
 
-fn visit_plans(
+fn visit_plan(
+    kept: &SnapshotStore,
     workspace: Option<&SharedWorkspace>,
-    plans: &[(&SharedWorkspace, SnapshotPlan)],
+    plan: &RewindPlan<'_>,
     mut visit: impl FnMut(FileDifference),
 ) -> Result<(), RewindError> {
+    plan.by_history.iter().for_each(|planned| visit(compare_contents(kept, planned)));
     let Some(all) = workspace else { return Ok(()) };
-    plans.iter().try_for_each(|(member, planned)| {
+    plan.by_snapshots.iter().try_for_each(|(member, planned)| {
         let name_file = |path: &RelativePath| all.name_file(member, path);
         snapshot_rewind::visit_steps(member, &planned.plan, name_file, &mut visit)
     })
@@ -277,41 +287,30 @@ pub fn undo_rewind(
     end: u64,
     options: &RewindOptions,
 ) -> Result<Vec<FileRewind>, RewindError> {
-    let last = find_last_rewind(kept);
-    if last.is_empty() {
+    let last = kept.find_last_rewind();
+    if last == LastRewind::default() {
         return Err(RewindError::NoRewind);
     }
     if !options.dry_run {
-        finish_earlier(workspace, &last)?;
+        finish_earlier(workspace, &last.spans)?;
     }
-    let planned = plan_by_snapshots(workspace, &last, kept)?;
-    if planned.is_empty() {
-        return Err(RewindError::NotKept);
+    let is_kept = !last.files.is_empty();
+    let plan = plan_undo(kept, workspace, last)?;
+    match plan.by_snapshots.is_empty() && !is_kept {
+        true => Err(RewindError::NotKept),
+        false => carry_out(kept, &plan, end, options),
     }
-    let mut files: Vec<FileRewind> =
-        planned.iter().flat_map(|(_, planned)| planned.files.iter().cloned()).collect();
-    if options.dry_run {
-        return Ok(files);
-    }
-    check_others(&mut files, &options.overwrite)?;
-    for (workspace, planned) in &planned {
-        let failed =
-            snapshot_rewind::carry_out(workspace, kept, &planned.plan, end, &options.overwrite)?;
-        mark_failed(&mut files, &failed);
-    }
-    Ok(files)
 }
 
-/// The spans of the last rewind, one per directory, if nothing was done since.
-fn find_last_rewind(kept: &SnapshotStore) -> Vec<SnapshotSpan> {
-    let mut group: Vec<SnapshotSpan> = Vec::new();
-    for span in kept.spans().into_iter().rev().take_while(|span| span.is_rewind) {
-        if group.iter().any(|known| known.root == span.root) {
-            break;
-        }
-        group.push(span);
-    }
-    group
+fn plan_undo<'a>(
+    kept: &SnapshotStore,
+    workspace: Option<&'a SharedWorkspace>,
+    last: LastRewind,
+) -> Result<RewindPlan<'a>, RewindError> {
+    let by_snapshots = plan_by_snapshots(workspace, &last.spans, kept)?;
+    let mut by_history = last.files;
+    by_history.retain(|planned| planned.status != RestoreStatus::AlreadyRestored);
+    Ok(RewindPlan { by_history, by_snapshots })
 }
 
 /// Marks files whose planned restore failed.
