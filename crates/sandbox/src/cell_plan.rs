@@ -5,6 +5,8 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::visible_home::find_private_home;
+
 /// What one command in a read-only cell may see.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CellPlan {
@@ -28,9 +30,34 @@ pub fn list_other_homes(home: Option<&Path>) -> Vec<PathBuf> {
         .map(|entry| entry.path())
         .collect();
     homes.push("/root".into());
-    homes.retain(|other| home.is_none_or(|home| !home.starts_with(other)));
+    let accounts = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
+    homes.extend(list_account_homes(&accounts));
+    homes.retain(|other| {
+        let is_own = home.is_some_and(|home| home.starts_with(other));
+        !is_own && !SHARED_HOMES.iter().any(|shared| other == Path::new(shared))
+    });
+    homes.sort_unstable();
+    homes.dedup();
     homes
 }
+
+/// The homes of people in a list of accounts, wherever they are. System accounts have low numbers.
+fn list_account_homes(accounts: &str) -> impl Iterator<Item = PathBuf> {
+    let home = |line: &str| {
+        let mut fields = line.split(':').skip(2);
+        let number: u32 = fields.next()?.parse().ok()?;
+        let home = fields.nth(2).map(Path::new)?;
+        let is_person = (FIRST_PERSON..NOBODY).contains(&number);
+        is_person.then(|| find_private_home(home)).flatten()
+    };
+    accounts.lines().filter_map(home).take(HOMES_MAX)
+}
+
+/// Not of a person: programs for all users.
+const SHARED_HOMES: &[&str] = &["/home/linuxbrew", "/Users/Shared"];
+
+const FIRST_PERSON: u32 = 1_000;
+const NOBODY: u32 = 65_534;
 
 /// Machines with more users usually have their homes elsewhere.
 const HOMES_MAX: usize = 1_000;
@@ -53,3 +80,25 @@ pub const SYSTEM_SECRETS: &[&str] = &[
     "/run/secrets",
     "/run/credentials",
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn homes_of_people_are_found_wherever_they_are() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = folder.path().canonicalize().unwrap();
+        let accounts = format!(
+            "root:x:0:0:root:/root:/bin/bash\n\
+             daemon:x:1:1::/usr/sbin:/usr/sbin/nologin\n\
+             one:x:1001:1001:One,,,:{home}:/bin/bash\n\
+             two:x:1002:1002::/usr:/bin/bash\n\
+             three:x:1003:1003::/:/bin/bash\n\
+             four:x:1004:1004::/missing:/bin/bash\n\
+             nobody:x:65534:65534::{home}:/usr/sbin/nologin\nbroken\n",
+            home = home.display()
+        );
+        assert_eq!(list_account_homes(&accounts).collect::<Vec<_>>(), [home]);
+    }
+}

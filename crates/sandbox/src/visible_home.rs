@@ -156,7 +156,7 @@ fn push_all_but(visible: &[PathBuf], directory: &Path, hidden: &mut Vec<PathBuf>
 }
 
 /// The canonical path, unless other users or the system need what is there.
-fn find_private_home(home: &Path) -> Option<PathBuf> {
+pub(crate) fn find_private_home(home: &Path) -> Option<PathBuf> {
     let home = std::fs::canonicalize(home).ok().filter(|home| home.is_dir())?;
     let canonical = |path: &&str| std::fs::canonicalize(path).ok();
     let is_system = SYSTEM_DIRECTORIES.iter().filter_map(canonical).any(|it| home.starts_with(it));

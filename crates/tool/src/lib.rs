@@ -56,10 +56,9 @@ pub use process::one_shot_command::{
     CapturedStream, OneShotCommand, OneShotEndCause, OneShotLauncher, OneShotResult,
 };
 pub use process::{
-    ASK_TO_RUN_UNCONFINED, CallConfinement, CommandTrial, CommandTrialFuture, CommandTrials,
-    HeldProgramsRequest, LaunchExit, LaunchRequest, LongLivedProcess, LongLivedProgram,
-    PreparedLaunch, ProcessContext, ProcessLauncher, ProcessStreams, SpawnCommandFn, TrialVerdict,
-    TriedCommand, may_hold_token,
+    ASK_TO_RUN_UNCONFINED, CommandTrial, CommandTrialFuture, CommandTrials, HeldProgramsRequest,
+    LaunchExit, LaunchRequest, LongLivedProcess, LongLivedProgram, PreparedLaunch, ProcessContext,
+    ProcessLauncher, ProcessStreams, SpawnCommandFn, TrialVerdict, TriedCommand, may_hold_token,
 };
 pub use progress::ProgressSender;
 pub use registry::ToolRegistry;

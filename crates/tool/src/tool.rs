@@ -1,12 +1,13 @@
 //! The trait that every tool implements, and the context of a call.
 
 use std::future::Future;
+use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
 
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
-use windlass_permission::{PermissionGrant, Policy};
+use windlass_permission::{Confinement, PermissionGrant, Policy};
 use windlass_vocabulary::{Json, MicroUsd, ToolCall, ToolInspection, ToolOutcome, ToolSpec};
 
 use crate::process::CallConfinement;
@@ -47,7 +48,11 @@ pub struct ToolCallContext {
     /// Answers side questions of the call.
     pub side_model: Option<Arc<dyn SideModel>>,
     /// The confinement of the call's processes.
-    pub confinement: CallConfinement,
+    pub confinement: Confinement,
+    /// The offsets of programs in its command line that are confined one by one.
+    pub held_words: Vec<usize>,
+    /// What its confined processes may read if the home directory is hidden from them.
+    pub readable: Vec<PathBuf>,
     /// The trace context of the call.
     pub trace_context: Option<TraceContext>,
 }
@@ -91,8 +96,18 @@ impl ToolCallContext {
             call_limits: CallLimits::default(),
             cost_sender: BackgroundCostSender::default(),
             side_model: None,
-            confinement: CallConfinement::default(),
+            confinement: Confinement::default(),
+            held_words: Vec::new(),
+            readable: Vec::new(),
             trace_context: None,
+        }
+    }
+
+    pub(crate) fn call_confinement(&self) -> CallConfinement<'_> {
+        CallConfinement {
+            kind: self.confinement,
+            held_words: &self.held_words,
+            readable: &self.readable,
         }
     }
 }

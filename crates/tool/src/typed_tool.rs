@@ -14,7 +14,6 @@ use windlass_permission::PermissionGrant;
 use windlass_vocabulary::{Json, ToolCall, ToolInspection, ToolOutcome, ToolSpec};
 
 use crate::input::{self, InputError};
-use crate::process::CallConfinement;
 use crate::tool::{Tool, ToolCallContext, ToolFuture};
 
 /// The result of an action: an outcome, or an error message for the model.
@@ -85,8 +84,12 @@ impl<A: TypedTool> Tool for TypedToolAdapter<A> {
         context: ToolCallContext,
     ) -> ToolFuture<'a> {
         // Taken from the proof, so that no caller can forget it.
-        let confinement = CallConfinement::from_grant(&call);
-        let context = ToolCallContext { confinement, ..context };
+        let context = ToolCallContext {
+            confinement: call.confinement(),
+            held_words: call.held_words().to_vec(),
+            readable: call.readable().to_vec(),
+            ..context
+        };
         Box::pin(async move {
             let done = match self.parse_and_check(&call.get().input) {
                 Ok((input, _)) => self.tool.run(input, context).await,

@@ -21,8 +21,8 @@ use windlass_engine::Event;
 use windlass_permission::PermissionGrant;
 use windlass_tool::side_question::SideModel;
 use windlass_tool::{
-    BackgroundCostSender, CallConfinement, CallLimits, ProgressSender, TaskLists, ToolCallContext,
-    ToolRegistry, ToolSessionContext, TraceContext,
+    BackgroundCostSender, CallLimits, ProgressSender, TaskLists, ToolCallContext, ToolRegistry,
+    ToolSessionContext, TraceContext,
 };
 use windlass_vocabulary::{EffectClass, Ticket, ToolCall, ToolOutcome};
 
@@ -112,7 +112,9 @@ impl ToolRunner {
             call_limits: limits,
             cost_sender: BackgroundCostSender::from_sender(bill),
             side_model: Some(Arc::clone(&self.side_model)),
-            confinement: CallConfinement::from_grant(&granted),
+            confinement: granted.confinement(),
+            held_words: granted.held_words().to_vec(),
+            readable: granted.readable().to_vec(),
             trace_context: conditions.trace_context,
         };
         let has_allowance = call_context.call_limits.allowance.is_some();

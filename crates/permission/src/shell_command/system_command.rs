@@ -65,12 +65,12 @@ pub(super) fn analyze_xxd(arguments: &[ShellWord]) -> Option<ReadOnlyWords<'_>> 
             files.push(word);
             continue;
         }
+        // Behind a file, what looks like an option is the file that is written.
+        files.is_empty().then_some(())?;
         let text = word.as_certain()?;
         let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric());
         match text {
-            "-a" | "-b" | "-e" | "-E" | "-i" | "-p" | "-ps" | "-u" | "-C" | "-d" => {
-                files.is_empty().then_some(())?;
-            }
+            "-a" | "-b" | "-e" | "-E" | "-i" | "-p" | "-ps" | "-u" | "-C" | "-d" => {}
             "-c" | "-g" | "-l" | "-s" | "-o" | "-len" | "-cols" | "-seek" => {
                 words.next()?.as_certain()?;
             }

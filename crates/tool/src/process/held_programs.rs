@@ -31,11 +31,11 @@ pub(crate) struct HeldProgramsLine {
 /// They cannot be confined, as a message for the model.
 pub(crate) async fn hold_programs(
     command: &str,
-    granted: &CallConfinement,
+    granted: CallConfinement<'_>,
     standing: &Path,
     context: &ToolSessionContext,
 ) -> Result<Option<HeldProgramsLine>, String> {
-    let starts = &granted.held_words;
+    let starts = granted.held_words;
     let processes = &context.processes;
     let is_free = processes.launcher.is_none() && processes.command_prefix.is_none();
     let Some(cell) = processes.cell.as_ref().filter(|_| is_free && !starts.is_empty()) else {
@@ -77,7 +77,7 @@ pub(crate) async fn hold_programs(
         directory: directory.path(),
         temporary_directory: &temporary,
         hidden: &hidden,
-        readable: &granted.readable,
+        readable: granted.readable,
         set: &set,
         unset: &unset,
     })?;

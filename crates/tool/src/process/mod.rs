@@ -27,7 +27,7 @@ mod supervisor;
 pub const ASK_TO_RUN_UNCONFINED: &str =
     "With dangerouslyDisableSandbox the user is asked to let it run outside.";
 
-pub use call_confinement::CallConfinement;
+pub(crate) use call_confinement::CallConfinement;
 pub use command_trial::{
     CommandTrial, CommandTrialFuture, CommandTrials, TrialVerdict, TriedCommand,
 };

@@ -45,7 +45,7 @@ impl ProcessConfinement {
     /// # Errors
     /// It cannot be confined as required, as a message for the model.
     pub(crate) fn prepare(
-        granted: &CallConfinement,
+        granted: CallConfinement<'_>,
         context: &ToolSessionContext,
     ) -> Result<Self, String> {
         let kind = granted.kind;
@@ -57,7 +57,7 @@ impl ProcessConfinement {
             .map_err(|error| format!("No directory for temporary files can be made: {error}."))?;
         let hidden = find_hidden_files(context)?;
         let private_directory = Some(Arc::new(directory));
-        let readable = granted.readable.clone();
+        let readable = granted.readable.to_vec();
         Ok(Self { kind, private_directory, hidden, readable, ..Self::default() })
     }
 

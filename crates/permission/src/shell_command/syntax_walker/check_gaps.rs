@@ -79,6 +79,12 @@ impl SyntaxWalker<'_, '_> {
         {
             self.add_doubt("a brace that opens nothing", node);
         }
+        // A token that is written otherwise than it is named has swallowed something. Words are read
+        // from their text, a lone dollar too.
+        let is_named_so = node.is_named() || self.source(node).trim() == node.kind().trim();
+        if !is_named_so && node.kind() != "$" {
+            self.add_doubt("more than the grammar says", node);
+        }
         let gap = self.text.get(last_end..node.start_byte()).unwrap_or_default();
         // The grammar drops a lone dash before a here-document; the walk adds it.
         let is_lone_dash =

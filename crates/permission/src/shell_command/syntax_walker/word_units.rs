@@ -99,7 +99,9 @@ impl<'t> SyntaxWalker<'t, '_> {
             "brace_expression" => units.push(WordUnit::RuntimeText { is_quoted: false }),
             kind if EXPANSIONS.contains(&kind) => self.collect_expansion(node, is_quoted, units),
             "==" | "=~" => self.collect_plain(node, text, units),
+            // The grammar's token for a lone dollar may begin with a dash and letters.
             "$" if !self.text_from(node.end_byte()).starts_with(['"', '\'']) => {
+                self.collect_plain(node, text.strip_suffix('$').unwrap_or(text), units);
                 units.push(WordUnit::Letter { letter: '$', is_quoted: true });
             }
             _ => {

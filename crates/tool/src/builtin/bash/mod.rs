@@ -91,7 +91,7 @@ impl BashTool {
         if input.run_in_background {
             return self.start_in_background(&input, &call).await;
         }
-        let confinement = ProcessConfinement::prepare(&call.confinement, context)?;
+        let confinement = ProcessConfinement::prepare(call.call_confinement(), context)?;
         let shell_state =
             ShellStateCapture::prepare(context, &confinement, &input, words.as_deref()).await?;
         let confinement =
@@ -100,7 +100,7 @@ impl BashTool {
             None | Some(0) => limits.command_timeout_default,
             Some(millis) => Duration::from_millis(millis).min(limits.command_timeout_max),
         };
-        let granted = &call.confinement;
+        let granted = call.call_confinement();
         let held = hold_programs(&input.command, granted, &shell_state.directory, context).await?;
         let (line, confinement) = take_held_line(&input.command, held, confinement);
         let shell = self.choose_shell(context);
@@ -183,10 +183,10 @@ impl BashTool {
             None | Some(0) => timeout_max,
             Some(millis) => Duration::from_millis(millis).min(timeout_max),
         };
-        let confinement = ProcessConfinement::prepare(&call.confinement, context)?
+        let confinement = ProcessConfinement::prepare(call.call_confinement(), context)?
             .neutralize_git(&input.command, &shell_state.directory, context)
             .await?;
-        let granted = &call.confinement;
+        let granted = call.call_confinement();
         let held = hold_programs(&input.command, granted, &shell_state.directory, context).await?;
         let (script, confinement) = take_held_line(&input.command, held, confinement);
         let program = ProgramSpec {
@@ -197,7 +197,7 @@ impl BashTool {
             program: &program,
             command: &input.command,
             timeout: limit,
-            environment: &build_environment(call, find_side(context, call.confinement.kind, input)),
+            environment: &build_environment(call, find_side(context, call.confinement, input)),
             processes: &context.processes,
             limits: &context.limits,
             secrets: &context.secrets,
