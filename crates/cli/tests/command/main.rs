@@ -101,3 +101,4 @@ mod view_export;
 mod view_requests;
 mod work_files;
 mod workspace_faults;
+mod worktree;
