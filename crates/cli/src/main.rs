@@ -32,6 +32,7 @@ use windlass_host::signals::{
 use windlass_host::standard_streams::{StandardOutput, write_error_line};
 use windlass_provider::external_program;
 use windlass_trial::dry_run::{self, DryRunOptions};
+use windlass_trial::session_worktree::run_in_worktree;
 use windlass_trial::{apply, race};
 use windlass_tui::interactive::{InteractiveOutcome, run_interactive};
 use windlass_update::UpdateOptions;
@@ -187,20 +188,31 @@ fn run_command(args: CliArgs) -> Result<Exit, CommandError> {
             let arguments = dry_run::remove_flags(std::env::args_os().skip(1));
             block_on_runtime(dry_run::run(options, arguments, &environment))
         }
-        None if args.run.is_headless() => block_on_runtime(async {
-            let options = RunOptions::try_from(args.run)?;
-            windlass_stream_json::run(options, SignalListener::listen()?).await
-        }),
-        None if is_interactive(&args.run) => block_on_runtime(async {
-            match run_interactive(args.run.try_into()?).await? {
-                InteractiveOutcome::Exit(exit) => Ok(exit),
-                InteractiveOutcome::RunDemo => {
-                    windlass_demo::run(DemoOptions { is_fast: false, should_keep: false }).await
-                }
-            }
-        }),
+        None if args.run.is_headless() => run_headless(args.run),
+        None if is_interactive(&args.run) => run_terminal(args.run),
         None => Err(missing_prompt_error(&args.run)),
     }
+}
+
+fn run_headless(args: RunArgs) -> Result<Exit, CommandError> {
+    block_on_runtime(async {
+        let worktree = args.session.worktree.clone();
+        let options = RunOptions::try_from(args)?;
+        let session = async { windlass_stream_json::run(options, SignalListener::listen()?).await };
+        run_in_worktree(worktree, session).await
+    })
+}
+
+fn run_terminal(args: RunArgs) -> Result<Exit, CommandError> {
+    block_on_runtime(async {
+        let worktree = args.session.worktree.clone();
+        match run_in_worktree(worktree, run_interactive(args.try_into()?)).await? {
+            InteractiveOutcome::Exit(exit) => Ok(exit),
+            InteractiveOutcome::RunDemo => {
+                windlass_demo::run(DemoOptions { is_fast: false, should_keep: false }).await
+            }
+        }
+    })
 }
 
 fn run_doctor(args: DoctorArgs) -> Result<Exit, CommandError> {

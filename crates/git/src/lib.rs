@@ -10,6 +10,7 @@
 mod git_process;
 mod held_git;
 mod safe_config;
+pub mod worktree;
 
 pub use git_process::build_safe_variables;
 pub use held_git::{GitNeutralization, HeldGit};

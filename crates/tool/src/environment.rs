@@ -107,6 +107,7 @@ const NEVER_PASSED: &[&str] = &[
     "OPENAI_API_KEY",
     "GEMINI_API_KEY",
     "GOOGLE_API_KEY",
+    "CLAUDE_CODE_CLIENT_KEY_PASSPHRASE",
     // A session that a command starts is not one of the store's.
     "WINDLASS_STORE_SESSIONS",
     "WINDLASS_STORE_RELAY",

@@ -112,7 +112,7 @@ pub const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
         ],
     ),
     ("demo", &["vocabulary", "driver", "rehearsal", "host", "assembly", "stream_json"]),
-    ("trial", &["vocabulary", "journal", "driver", "host", "assembly"]),
+    ("trial", &["vocabulary", "git", "journal", "driver", "host", "assembly"]),
     ("fleet", &["vocabulary", "git", "workspace", "text_diff", "journal", "host"]),
     (
         "cli",

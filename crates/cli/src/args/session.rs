@@ -38,6 +38,10 @@ pub(crate) struct SessionArgs {
     /// Give the session a name.
     #[arg(short, long, value_name = "NAME")]
     pub(crate) name: Option<String>,
+    /// Work in a git worktree of this name beside the repository, on a branch of its own. It stays if
+    /// anything changed in it. [default: a new name]
+    #[arg(short, long, value_name = "NAME", num_args = 0..=1, conflicts_with_all = ["dry_run", "journal"])]
+    pub(crate) worktree: Option<Option<String>>,
     /// Do not save the session.
     #[arg(long, conflicts_with_all = ["goes_on", "resume", "fork_session", "name", "journal"])]
     pub(crate) no_session_persistence: bool,

@@ -212,7 +212,8 @@ fn flags_of_others_work_or_say_why_not() {
         let told = run(&mut dirs.asking(&server.url(), &["-p", "hi", flag]));
         assert_eq!(told.code, Some(0), "{told:?}");
     }
-    for (flag, words) in [("--chrome", "browser"), ("-w", "git worktree"), ("--ide=x", "acp setup")]
+    for (flag, words) in
+        [("--chrome", "browser"), ("--bg", "windlass view"), ("--ide=x", "acp setup")]
     {
         let refused = run(&mut dirs.asking(&server.url(), &["-p", "hi", flag]));
         assert!(refused.error_line(2).contains(words), "{refused:?}");

@@ -104,3 +104,4 @@ mod view_requests;
 mod work_files;
 mod workspace_faults;
 mod workspace_races;
+mod worktree;

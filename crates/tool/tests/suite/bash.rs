@@ -226,6 +226,7 @@ async fn children_get_neither_credentials_nor_editors() {
         ("OPENAI_API_KEY", "secret"),
         ("GEMINI_API_KEY", "secret"),
         ("GOOGLE_API_KEY", "secret"),
+        ("CLAUDE_CODE_CLIENT_KEY_PASSPHRASE", "secret"),
         ("OTEL_EXPORTER_OTLP_HEADERS", "secret"),
         ("BASH_ENV", "/dev/null"),
         ("EDITOR", "vi"),
