@@ -40,6 +40,10 @@ pub(crate) fn describe_surplus_word(word: &str, page: &str) -> String {
     format!("`{word}` is one word too many; see {page} --help")
 }
 
+pub(crate) fn describe_late_command(command: &str) -> String {
+    format!("a command stands before all flags; see windlass {command} --help for those it takes")
+}
+
 /// `prompt` is what was probably meant.
 pub(crate) fn describe_unquoted_prompt(word: &str, prompt: Option<&str>) -> String {
     let prompt = prompt.unwrap_or("…");
