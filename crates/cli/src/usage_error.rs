@@ -3,7 +3,7 @@
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use windlass_host::command_error::CommandError;
 
-use crate::args::foreign_flags;
+use crate::args::{CliCommand, foreign_flags};
 use crate::words;
 
 /// Puts what clap found wrong into one line: the cause, then its advice.
@@ -46,12 +46,16 @@ fn describe_unknown_word(word: &str, error: &clap::Error, page: &str) -> String 
         return words::describe_unknown_flag(word, near.as_deref(), page);
     }
     let typed: Vec<String> = std::env::args().collect();
-    match page {
-        "windlass" => {
+    let at = typed.iter().rposition(|typed| typed == word);
+    let before = at.and_then(|at| typed.get(at.checked_sub(1)?)).map(String::as_str);
+    let command = before.filter(|before| CliCommand::SUBCOMMAND_NAMES.contains(before));
+    match (page, command) {
+        ("windlass", Some(command)) => words::describe_late_command(&command),
+        ("windlass", None) => {
             let prompt = join_prompt(&typed, word).unwrap_or_else(|| "…".to_owned());
             words::describe_unquoted_prompt(&word, &prompt)
         }
-        page => words::describe_surplus_word(&word, &page),
+        (page, _) => words::describe_surplus_word(&word, &page),
     }
 }
 

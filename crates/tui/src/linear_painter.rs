@@ -2,6 +2,7 @@
 //! screen readers. Writes no escape sequence.
 
 use unicode_width::UnicodeWidthStr;
+use windlass_vocabulary::Ticket;
 
 use crate::styled_line::StyledLine;
 
@@ -11,10 +12,20 @@ pub struct LinearPainter {
     prompt: String,
     /// Lines of the open dialog that were written.
     shown_lines: Vec<String>,
+    /// The question that the open dialog asks.
+    question: Option<Ticket>,
     has_begun: bool,
 }
 
 impl LinearPainter {
+    /// Another question is said whole, however much of it stood in the one before.
+    pub fn open_question(&mut self, question: Option<Ticket>) {
+        if self.question != question {
+            self.question = question;
+            self.shown_lines.clear();
+        }
+    }
+
     /// Returns the bytes for finished lines, new lines of the open dialog, and what is being typed.
     pub fn paint(
         &mut self,
@@ -79,6 +90,10 @@ mod tests {
         assert_eq!(linear.paint(&[], &asked, "? "), "\r\nMay it?\r\n1. No\r\n? ");
         assert_eq!(linear.paint(&[], &asked, "? "), "");
         assert_eq!(linear.paint(&[], &[line("May it?"), line("2. Yes")], "? "), "\r\n2. Yes\r\n? ");
+        linear.open_question(Some(Ticket(2)));
+        assert_eq!(linear.paint(&[], &[line("May it?")], "? "), "\r\nMay it?\r\n? ");
+        linear.open_question(Some(Ticket(2)));
+        assert_eq!(linear.paint(&[], &[line("May it?")], "? "), "");
         assert_eq!(linear.finish_line(), "\r\n");
     }
 }

@@ -79,6 +79,7 @@ texts! {
     describe_packed_contents(contents): "with {contents} contents of its directory";
     describe_packed(session, files, file, kib): "Packed session {session} {files}: {file} ({kib} \
         KiB)\nContinue elsewhere: windlass unpack {file}\n";
+    describe_late_command(command): "a command stands before all flags; see windlass {command} --help for those it takes";
     describe_surplus_word(word, page): "`{word}` is one word too many; see {page} --help";
     describe_unquoted_prompt(word, prompt): "the prompt must be one argument, and `{word}` is another; quote it: \"{prompt}\"";
     describe_left_out_files(names): "Left out, because they hold a key: {names}\n";

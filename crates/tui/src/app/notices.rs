@@ -143,7 +143,7 @@ impl App {
         self.dialogs.permission_prompts.clear();
         let mut actions = vec![AppAction::CountContext];
         if ending.terminal.is_abort() {
-            self.show_text(words::INTERRUPTED_RUN, TextStyle::Warning);
+            self.show_marked("", words::INTERRUPTED_RUN, TextStyle::Warning);
             self.push_scrollback([StyledLine::new()]);
             if !self.input.queued_input.is_empty() {
                 actions.push(AppAction::UnqueueAll);

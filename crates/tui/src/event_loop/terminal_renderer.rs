@@ -261,6 +261,7 @@ fn paint_linear(linear: &mut LinearPainter, app: &mut App) -> String {
             false => app.transcript.render(app.size.width, folder),
         });
     }
+    linear.open_question(app.dialogs.permission_prompts.front().map(|prompt| prompt.ticket));
     let (dialog, prompt) = view::render_linear(app);
     linear.paint(&finished, &dialog, &prompt)
 }

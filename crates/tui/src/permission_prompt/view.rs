@@ -241,7 +241,11 @@ impl PermissionPrompt {
         let custom = FormOption { label: label.to_owned(), description: String::new() };
         let all = question.options.iter().chain([&custom]).enumerate();
         all.flat_map(|(number, option)| {
-            let mark = if form.is_marked(number) { "[x] " } else { "" };
+            let mark = match (form.is_marked(number), question.is_multi_select) {
+                (true, _) => "[x] ",
+                (false, true) if number < question.options.len() => "[ ] ",
+                (false, _) => "",
+            };
             let words = format!("{mark}{}", text::to_one_line(&option.label));
             let line = render_choice(number, number == self.selected, &words);
             let description = text::to_one_line(&option.description);

@@ -118,7 +118,12 @@ fn render_progress(app: &App, room: usize) -> Vec<StyledLine> {
     let tasks = render_tasks(app);
     let mut texts =
         app.answer.waiting.text_lines().chain(app.answer.stream.lines()).rev().peekable();
-    let stands_below = !below.is_empty() || app.needs_blank_line() || texts.peek().is_some();
+    let has_text = texts.peek().is_some();
+    if has_text && !below.is_empty() {
+        // As it will stand when both are finished.
+        below.insert(0, StyledLine::new());
+    }
+    let stands_below = !below.is_empty() || app.needs_blank_line() || has_text;
     below.extend((stands_below && !tasks.is_empty()).then(StyledLine::new));
     below.extend(tasks);
     let over = below.len().saturating_sub(room);

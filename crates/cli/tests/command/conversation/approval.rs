@@ -261,10 +261,8 @@ fn keys_meant_for_something_else_answer_nothing() {
     assert_eq!(talk.end_after_clear(), Some(0));
 }
 
-/// Both questions stand before the first edit is made: the second must not be shown against a file that
-/// the first one changes.
-#[test]
-fn a_second_edit_of_a_file_is_shown_behind_the_first() {
+/// A file of three lines, and a model that edits the first and the last of them in one answer.
+fn two_edits() -> (TestDirs, Rehearsal) {
     let dirs = TestDirs::new();
     let path = dirs.file("poem.txt");
     std::fs::write(&path, "one\ntwo\nthree\n").expect("a file");
@@ -280,6 +278,15 @@ fn a_second_edit_of_a_file_is_shown_behind_the_first() {
         )
         .answer(ScriptedAnswer::text("Edited.").repeat(0));
     let server = play(script);
+    (dirs, server)
+}
+
+/// Both questions stand before the first edit is made: the second must not be shown against a file that
+/// the first one changes.
+#[test]
+fn a_second_edit_of_a_file_is_shown_behind_the_first() {
+    let (dirs, server) = two_edits();
+    let path = dirs.file("poem.txt");
     let mut talk = Talk::sized(dirs.asking(&server.url(), &["translate"]), 40, 80);
     talk.until("1 more question is waiting");
     talk.until("1 +uno");
@@ -348,5 +355,23 @@ fn a_new_file_says_how_long_it_is() {
     assert!(page.contains("● Write(new.txt)  +3\n"), "{page}");
     talk.key("q");
     talk.until(READY);
+    assert_eq!(talk.end(), Some(0));
+}
+
+/// A screen reader says a line once, but two questions are not one.
+#[test]
+fn a_second_question_is_said_whole() {
+    let (dirs, server) = two_edits();
+    let mut asking = dirs.asking(&server.url(), &["translate"]);
+    asking.env("WINDLASS_SCREEN_READER", "1");
+    let mut talk = Talk::sized(asking, 80, 80);
+    talk.until(ASKED);
+    talk.key("2");
+    let shown =
+        talk.when("the second question", |screen| screen.contents().matches(ASKED).count() == 2);
+    assert_eq!(shown.matches("Make this edit?\n  poem.txt\n").count(), 2, "{shown}");
+    assert_eq!(shown.matches("1. No").count(), 2, "{shown}");
+    talk.key("n");
+    talk.until("Edited.");
     assert_eq!(talk.end(), Some(0));
 }
