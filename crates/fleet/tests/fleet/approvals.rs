@@ -171,6 +171,39 @@ fn an_answer_counts_after_its_worker_has_ended() {
     assert_eq!(fleet.model.request_count(), 2, "the model was asked nothing twice");
 }
 
+/// A worker is killed while its session asks, and its process had not sent the model's answer. The
+/// model is asked again, and its new call needs an answer of its own: that of the old one does not
+/// count for it.
+#[test]
+fn an_answer_to_a_call_that_is_lost_allows_no_other() {
+    let Some(fleet) = TestFleet::start(writing_script()) else { return };
+    let (_gateway, url) = fleet.start_gateway();
+    let first = fleet.start_worker("one", &["--lease", "2"]);
+    let ann = token(&fleet, "ann", "team", "approve");
+    let id = printed(&fleet.client(&url, &ann, &["submit", "write it"]));
+    let open = || printed(&fleet.client(&url, &ann, &["answer", &id]));
+    until("it asks", || open().contains("Write"));
+    let old = open();
+    first.kill();
+    printed(&fleet.client(&url, &ann, &["answer", &id, "allow"]));
+    let _second = fleet.start_worker("two", &["--lease", "2"]);
+    until("it asks again", || open().contains("Write"));
+    assert_eq!(open().lines().count(), 1, "{}", open());
+    assert_ne!(open(), old);
+    assert_eq!(fleet.postgres.query("select state from windlass.sessions"), "running");
+    printed(&fleet.client(&url, &ann, &["answer", &id, "deny", "--message", "not today"]));
+    fleet.wait_for_state(&id, "done");
+    let result = fleet.postgres.query("select result from windlass.sessions");
+    assert!(result.contains("Not written."), "{result}");
+    let answers = get(&url, &ann, &format!("/v1/sessions/{id}/answers"));
+    let outcomes: Vec<_> = answers["answers"].as_array().unwrap().iter().collect();
+    assert_eq!(outcomes.len(), 2, "{answers}");
+    assert_eq!(
+        (&outcomes[0]["outcome"], &outcomes[1]["outcome"]),
+        (&json!("unknown"), &json!("deny"))
+    );
+}
+
 /// A session that waits for an approver leaves its place to others, says so, and goes on with the
 /// answer.
 #[test]
