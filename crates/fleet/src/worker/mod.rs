@@ -282,13 +282,13 @@ async fn run_loop(
             claimed = wait_for_claim(&mut claim) => {
                 claim = None;
                 pause = match claimed {
-                    Ok(ClaimOutcome::Claimed(claimed)) => {
+                    Ok(ClaimAttempt::Claimed(claimed)) => {
                         sessions.spawn(run_claimed_session(Arc::clone(context), *claimed));
                         Duration::ZERO
                     }
-                    Ok(ClaimOutcome::NothingDue) => CLAIM_POLL,
+                    Ok(ClaimAttempt::NothingDue) => CLAIM_POLL,
                     // Every claim that passes sessions over holds up those of other workers.
-                    Ok(ClaimOutcome::NothingCovered) => {
+                    Ok(ClaimAttempt::NothingCovered) => {
                         (pause.max(CLAIM_POLL) * 3 / 2).min(COVERED_POLL_MAX)
                     }
                     // The database is unavailable: polls at growing intervals.
@@ -303,7 +303,7 @@ async fn run_loop(
     if let Some(claim) = claim {
         claim.abort();
         // A session claimed at the last moment is not started: the next renewal gives it back.
-        if let Ok(Ok(ClaimOutcome::Claimed(claimed))) = claim.await {
+        if let Ok(Ok(ClaimAttempt::Claimed(claimed))) = claim.await {
             context.forget_session(&claimed.id, claimed.epoch);
         }
     }
@@ -353,41 +353,41 @@ async fn wait_for_work(context: &WorkerContext, pause: Duration) {
 async fn claim_next(
     context: Arc<WorkerContext>,
     pause: Duration,
-) -> Result<ClaimOutcome, StoreError> {
+) -> Result<ClaimAttempt, StoreError> {
     wait_for_work(&context, pause).await;
     let _claiming = context.claiming.lock().await;
     let outcome = try_claim(&context).await?;
-    if let ClaimOutcome::Claimed(claimed) = &outcome {
+    if let ClaimAttempt::Claimed(claimed) = &outcome {
         context.add_session(claimed);
     }
     Ok(outcome)
 }
 
-enum ClaimOutcome {
+enum ClaimAttempt {
     Claimed(Box<ClaimedRow>),
     NothingDue,
     /// Sessions are due, and a budget or a limit covers none of them.
     NothingCovered,
 }
 
-type ClaimTask = tokio::task::JoinHandle<Result<ClaimOutcome, StoreError>>;
+type ClaimTask = tokio::task::JoinHandle<Result<ClaimAttempt, StoreError>>;
 
 /// Waits for the claim in progress; forever if there is none.
-async fn wait_for_claim(claim: &mut Option<ClaimTask>) -> Result<ClaimOutcome, StoreError> {
+async fn wait_for_claim(claim: &mut Option<ClaimTask>) -> Result<ClaimAttempt, StoreError> {
     match claim {
-        Some(claim) => claim.await.unwrap_or(Ok(ClaimOutcome::NothingDue)),
+        Some(claim) => claim.await.unwrap_or(Ok(ClaimAttempt::NothingDue)),
         None => std::future::pending().await,
     }
 }
 
-async fn try_claim(context: &WorkerContext) -> Result<ClaimOutcome, StoreError> {
+async fn try_claim(context: &WorkerContext) -> Result<ClaimAttempt, StoreError> {
     let WorkerContext { store, id, options, .. } = context;
     let is_short = read_available_memory().is_some_and(|bytes| bytes < options.memory_min);
     if is_short || context.lease.is_over() || !store.has_claimable().await? {
-        return Ok(ClaimOutcome::NothingDue);
+        return Ok(ClaimAttempt::NothingDue);
     }
     let claimed = store.claim_session(id, options.attempts_max).await?;
-    Ok(claimed.map_or(ClaimOutcome::NothingCovered, |row| ClaimOutcome::Claimed(Box::new(row))))
+    Ok(claimed.map_or(ClaimAttempt::NothingCovered, |row| ClaimAttempt::Claimed(Box::new(row))))
 }
 
 /// Bytes that programs can still get; `None` where the system does not say.

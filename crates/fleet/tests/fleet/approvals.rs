@@ -94,9 +94,10 @@ fn questions_and_answers_are_those_of_the_newest_claim() {
         };
         store.add_question(old, ask("ask_1.1", "call one")).await.unwrap();
         store.add_question(old, ask("ask_2.1", "call two")).await.unwrap();
+        store.add_question(old, ask("ask_3.1", "call three")).await.unwrap();
         // Its worker is lost. Its questions can be answered meanwhile.
         assert_eq!(store.give_back_sessions("old", &[], 5).await.unwrap(), 1);
-        assert_eq!(store.list_questions(session).await.unwrap().len(), 2);
+        assert_eq!(store.list_questions(session).await.unwrap().len(), 3);
         assert!(store.answer_question(session, reply("ask_1.1", "u1")).await.unwrap());
         assert!(!store.answer_question(session, reply("ask_1.1", "u2")).await.unwrap());
 
@@ -106,7 +107,7 @@ fn questions_and_answers_are_those_of_the_newest_claim() {
         let new = HeldClaim { session, epoch: row.epoch, worker: "new" };
         for late in [old, HeldClaim { epoch: row.epoch, ..old }, HeldClaim { worker: "new", ..old }]
         {
-            let added = store.add_question(late, ask("ask_3.1", "call three")).await;
+            let added = store.add_question(late, ask("ask_4.1", "call four")).await;
             assert!(is_fenced(added.unwrap_err()));
             let closed = store.close_question(late, "ask_1.1", Some("allow")).await;
             assert!(is_fenced(closed.unwrap_err()));
@@ -122,7 +123,10 @@ fn questions_and_answers_are_those_of_the_newest_claim() {
         let inbox = store.read_inbox(new).await.unwrap();
         let requests: Vec<_> = inbox.answers.iter().map(|one| one.request.as_str()).collect();
         assert_eq!(requests, ["ask_2.3"]);
-        assert!(!store.answer_question(session, reply("ask_2.1", "u3")).await.unwrap());
+        // So is one to a question that it does not ask.
+        for old_name in ["ask_2.1", "ask_3.1"] {
+            assert!(!store.answer_question(session, reply(old_name, "u3")).await.unwrap());
+        }
         let open = store.list_questions(session).await.unwrap();
         assert_eq!(open.iter().map(|(id, _)| id.as_str()).collect::<Vec<_>>(), ["ask_1.3"]);
         store.close_question(new, "ask_2.3", Some("allow")).await.unwrap();
