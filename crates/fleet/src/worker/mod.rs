@@ -282,11 +282,15 @@ async fn run_loop(
             claimed = wait_for_claim(&mut claim) => {
                 claim = None;
                 pause = match claimed {
-                    Ok(Some(claimed)) => {
-                        sessions.spawn(run_claimed_session(Arc::clone(context), claimed));
+                    Ok(ClaimAttempt::Claimed(claimed)) => {
+                        sessions.spawn(run_claimed_session(Arc::clone(context), *claimed));
                         Duration::ZERO
                     }
-                    Ok(None) => CLAIM_POLL,
+                    Ok(ClaimAttempt::NothingDue) => CLAIM_POLL,
+                    // Every claim that passes sessions over holds up those of other workers.
+                    Ok(ClaimAttempt::NothingCovered) => {
+                        (pause.max(CLAIM_POLL) * 3 / 2).min(COVERED_POLL_MAX)
+                    }
                     // The database is unavailable: polls at growing intervals.
                     Err(error) => {
                         report_line(&format!("nothing can be claimed: {error}"));
@@ -299,7 +303,7 @@ async fn run_loop(
     if let Some(claim) = claim {
         claim.abort();
         // A session claimed at the last moment is not started: the next renewal gives it back.
-        if let Ok(Ok(Some(claimed))) = claim.await {
+        if let Ok(Ok(ClaimAttempt::Claimed(claimed))) = claim.await {
             context.forget_session(&claimed.id, claimed.epoch);
         }
     }
@@ -349,35 +353,41 @@ async fn wait_for_work(context: &WorkerContext, pause: Duration) {
 async fn claim_next(
     context: Arc<WorkerContext>,
     pause: Duration,
-) -> Result<Option<ClaimedRow>, StoreError> {
+) -> Result<ClaimAttempt, StoreError> {
     wait_for_work(&context, pause).await;
     let _claiming = context.claiming.lock().await;
-    let claimed = try_claim(&context).await?;
-    if let Some(claimed) = &claimed {
+    let outcome = try_claim(&context).await?;
+    if let ClaimAttempt::Claimed(claimed) = &outcome {
         context.add_session(claimed);
     }
-    Ok(claimed)
+    Ok(outcome)
 }
 
-type ClaimTask = tokio::task::JoinHandle<Result<Option<ClaimedRow>, StoreError>>;
+enum ClaimAttempt {
+    Claimed(Box<ClaimedRow>),
+    NothingDue,
+    /// Sessions are due, and a budget or a limit covers none of them.
+    NothingCovered,
+}
+
+type ClaimTask = tokio::task::JoinHandle<Result<ClaimAttempt, StoreError>>;
 
 /// Waits for the claim in progress; forever if there is none.
-async fn wait_for_claim(claim: &mut Option<ClaimTask>) -> Result<Option<ClaimedRow>, StoreError> {
+async fn wait_for_claim(claim: &mut Option<ClaimTask>) -> Result<ClaimAttempt, StoreError> {
     match claim {
-        Some(claim) => claim.await.unwrap_or(Ok(None)),
+        Some(claim) => claim.await.unwrap_or(Ok(ClaimAttempt::NothingDue)),
         None => std::future::pending().await,
     }
 }
 
-async fn try_claim(context: &WorkerContext) -> Result<Option<ClaimedRow>, StoreError> {
+async fn try_claim(context: &WorkerContext) -> Result<ClaimAttempt, StoreError> {
     let WorkerContext { store, id, options, .. } = context;
-    if read_available_memory().is_some_and(|bytes| bytes < options.memory_min) {
-        return Ok(None);
+    let is_short = read_available_memory().is_some_and(|bytes| bytes < options.memory_min);
+    if is_short || context.lease.is_over() || !store.has_claimable().await? {
+        return Ok(ClaimAttempt::NothingDue);
     }
-    match !context.lease.is_over() && store.has_claimable().await? {
-        true => store.claim_session(id, options.attempts_max).await,
-        false => Ok(None),
-    }
+    let claimed = store.claim_session(id, options.attempts_max).await?;
+    Ok(claimed.map_or(ClaimAttempt::NothingCovered, |row| ClaimAttempt::Claimed(Box::new(row))))
 }
 
 /// Bytes that programs can still get; `None` where the system does not say.
@@ -515,6 +525,8 @@ const REPOSITORY_AGE: Duration = Duration::from_secs(14 * 24 * 3600);
 const DOCTOR_WAIT: Duration = Duration::from_secs(60);
 const REPORT_INTERVAL: Duration = Duration::from_secs(60);
 const CLAIM_POLL: Duration = Duration::from_secs(1);
+/// A session that ends makes room, and its own worker claims at once.
+const COVERED_POLL_MAX: Duration = Duration::from_secs(5);
 const CLAIM_POLL_MAX: Duration = Duration::from_secs(10);
 /// In effect unlimited; the store prevents others from claiming what this worker holds.
 const OUTDATED_DRAIN: Duration = Duration::from_secs(30 * 24 * 3600);

@@ -94,9 +94,10 @@ fn questions_and_answers_are_those_of_the_newest_claim() {
         };
         store.add_question(old, ask("ask_1.1", "call one")).await.unwrap();
         store.add_question(old, ask("ask_2.1", "call two")).await.unwrap();
+        store.add_question(old, ask("ask_3.1", "call three")).await.unwrap();
         // Its worker is lost. Its questions can be answered meanwhile.
         assert_eq!(store.give_back_sessions("old", &[], 5).await.unwrap(), 1);
-        assert_eq!(store.list_questions(session).await.unwrap().len(), 2);
+        assert_eq!(store.list_questions(session).await.unwrap().len(), 3);
         assert!(store.answer_question(session, reply("ask_1.1", "u1")).await.unwrap());
         assert!(!store.answer_question(session, reply("ask_1.1", "u2")).await.unwrap());
 
@@ -106,7 +107,7 @@ fn questions_and_answers_are_those_of_the_newest_claim() {
         let new = HeldClaim { session, epoch: row.epoch, worker: "new" };
         for late in [old, HeldClaim { epoch: row.epoch, ..old }, HeldClaim { worker: "new", ..old }]
         {
-            let added = store.add_question(late, ask("ask_3.1", "call three")).await;
+            let added = store.add_question(late, ask("ask_4.1", "call four")).await;
             assert!(is_fenced(added.unwrap_err()));
             let closed = store.close_question(late, "ask_1.1", Some("allow")).await;
             assert!(is_fenced(closed.unwrap_err()));
@@ -122,7 +123,10 @@ fn questions_and_answers_are_those_of_the_newest_claim() {
         let inbox = store.read_inbox(new).await.unwrap();
         let requests: Vec<_> = inbox.answers.iter().map(|one| one.request.as_str()).collect();
         assert_eq!(requests, ["ask_2.3"]);
-        assert!(!store.answer_question(session, reply("ask_2.1", "u3")).await.unwrap());
+        // So is one to a question that it does not ask.
+        for old_name in ["ask_2.1", "ask_3.1"] {
+            assert!(!store.answer_question(session, reply(old_name, "u3")).await.unwrap());
+        }
         let open = store.list_questions(session).await.unwrap();
         assert_eq!(open.iter().map(|(id, _)| id.as_str()).collect::<Vec<_>>(), ["ask_1.3"]);
         store.close_question(new, "ask_2.3", Some("allow")).await.unwrap();
@@ -169,6 +173,39 @@ fn an_answer_counts_after_its_worker_has_ended() {
     assert_eq!(answers["answers"].as_array().unwrap().len(), 1, "{answers}");
     assert_eq!(answers["answers"][0]["outcome"], "allow", "{answers}");
     assert_eq!(fleet.model.request_count(), 2, "the model was asked nothing twice");
+}
+
+/// A worker is killed while its session asks, and its process had not sent the model's answer. The
+/// model is asked again, and its new call needs an answer of its own: that of the old one does not
+/// count for it.
+#[test]
+fn an_answer_to_a_call_that_is_lost_allows_no_other() {
+    let Some(fleet) = TestFleet::start(writing_script()) else { return };
+    let (_gateway, url) = fleet.start_gateway();
+    let first = fleet.start_worker("one", &["--lease", "2"]);
+    let ann = token(&fleet, "ann", "team", "approve");
+    let id = printed(&fleet.client(&url, &ann, &["submit", "write it"]));
+    let open = || printed(&fleet.client(&url, &ann, &["answer", &id]));
+    until("it asks", || open().contains("Write"));
+    let old = open();
+    first.kill();
+    printed(&fleet.client(&url, &ann, &["answer", &id, "allow"]));
+    let _second = fleet.start_worker("two", &["--lease", "2"]);
+    until("it asks again", || open().contains("Write"));
+    assert_eq!(open().lines().count(), 1, "{}", open());
+    assert_ne!(open(), old);
+    assert_eq!(fleet.postgres.query("select state from windlass.sessions"), "running");
+    printed(&fleet.client(&url, &ann, &["answer", &id, "deny", "--message", "not today"]));
+    fleet.wait_for_state(&id, "done");
+    let result = fleet.postgres.query("select result from windlass.sessions");
+    assert!(result.contains("Not written."), "{result}");
+    let answers = get(&url, &ann, &format!("/v1/sessions/{id}/answers"));
+    let outcomes: Vec<_> = answers["answers"].as_array().unwrap().iter().collect();
+    assert_eq!(outcomes.len(), 2, "{answers}");
+    assert_eq!(
+        (&outcomes[0]["outcome"], &outcomes[1]["outcome"]),
+        (&json!("unknown"), &json!("deny"))
+    );
 }
 
 /// A session that waits for an approver leaves its place to others, says so, and goes on with the

@@ -135,6 +135,80 @@ fn the_page_shows_nothing_without_a_token() {
     assert!(!page.contains("src=") && !page.contains("http"), "{page}");
 }
 
+/// What a browser does with the page, as far as it needs: elements that keep what they are given.
+const BROWSER: &str = r#"
+const [, , page, base, token, session] = process.argv;
+class Element {
+  constructor() { this.children = []; this.value = ""; this.textContent = ""; }
+  append(...more) { this.children.push(...more); }
+  replaceChildren(...more) { this.children = more; }
+  insertCell() { const cell = new Element(); this.children.push(cell); return cell; }
+  remove() { this.isRemoved = true; }
+}
+const elements = {};
+globalThis.document = {
+  getElementById: (id) => (elements[id] ??= new Element()),
+  createElement: () => new Element(),
+};
+const kept = { token };
+globalThis.sessionStorage = { getItem: (name) => kept[name], setItem: (name, value) => { kept[name] = value; } };
+const ask = globalThis.fetch;
+globalThis.fetch = (path, options) => ask(base + path, options);
+const source = require("fs").readFileSync(page, "utf8");
+const script = source.split("<script>")[1].split("</script>")[0];
+globalThis.setInterval = () => {};
+(0, eval)(script.replace('"use strict";', "") + ";globalThis.page = { refresh, follow, describe };");
+(async () => {
+  globalThis.page.follow(session);
+  for (;;) {
+    await globalThis.page.refresh();
+    const line = elements.questions.children[0];
+    if (line) {
+      const words = line.children[0];
+      await line.children.find((child) => child.textContent === "allow").onclick();
+      console.log(words + "/" + elements.status.textContent + "/" + elements.rows.children.length);
+      process.exit(0);
+    }
+    await new Promise((done) => setTimeout(done, 100));
+  }
+})();
+"#;
+
+/// The page of the gateway shows the questions of a session, and who may approve answers them there.
+#[test]
+fn a_question_is_answered_from_the_page() {
+    if Command::new("node").arg("--version").output().is_err() {
+        assert!(std::env::var_os("WINDLASS_ALL_TESTS").is_none(), "node is not installed");
+        return;
+    }
+    let write = json!({ "file_path": "note.txt", "content": "<b>x</b>" });
+    let script = Script::new()
+        .answer(ScriptedAnswer::call("Write", write).when("write it"))
+        .answer(ScriptedAnswer::text("Written.").when_result("note.txt"));
+    let Some(fleet) = TestFleet::start(script) else { return };
+    let (_gateway, url) = fleet.start_gateway();
+    let _worker = fleet.start_worker("one", &[]);
+    let [wes, ann] = [("wes", "watch"), ("ann", "approve")]
+        .map(|(name, role)| token(&fleet, name, "team", role));
+    let session = fleet.submit_with(1, "write it", "{}");
+    let page = fleet.path("page.html");
+    std::fs::write(&page, call(&url, "GET / HTTP/1.1", "").1).unwrap();
+    let browser = fleet.path("browser.cjs");
+    std::fs::write(&browser, BROWSER).unwrap();
+    let answer = |token: &str| {
+        let mut command = Command::new("node");
+        command.arg(&browser).arg(&page).args([&url, token, &session]).env_clear();
+        command.env("PATH", std::env::var_os("PATH").unwrap()).stdin(Stdio::null());
+        printed(&command.output().unwrap())
+    };
+    assert!(answer(&wes).contains("role `approve`"), "a watcher may not");
+    let said = answer(&ann);
+    assert!(said.contains("May it run Write {") && said.ends_with("/allow: Write/1"), "{said}");
+    fleet.wait_for_state(&session, "done");
+    let by = "select answered_by, outcome from windlass.questions";
+    assert_eq!(fleet.postgres.query(by), "ann|allow");
+}
+
 /// The words that the files of `deploy/` start our program with are words that it knows.
 #[test]
 fn what_deploy_starts_is_a_command_of_ours() {

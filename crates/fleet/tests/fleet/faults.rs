@@ -437,12 +437,18 @@ fn nothing_is_lost_or_done_twice_while_workers_are_killed() {
     let more = ["--lease", "2", "--attempts", "100"];
     let mut workers: Vec<_> =
         ["a", "b", "c", "d", "e"].iter().map(|name| fleet.start_worker(name, &more)).collect();
+    // A budget for what all of them cost, what dead workers leave set aside, and about twelve that run
+    // at once.
+    let budget = u64::from(sessions) * 60_000 + 6_000_000;
+    fleet.postgres.query(&format!(
+        "insert into windlass.batches (id, tenant, name, budget_micro) \
+         values ('team/night', 'team', 'night', {budget})"
+    ));
+    let spec = r#"{"permission_mode":"bypassPermissions","max_budget_usd":0.5}"#;
     for number in 1..=sessions {
         let effects = fleet.effects().display().to_string();
-        fleet.submit(
-            number,
-            &format!("perform: echo {number} >> {effects}; sleep 0.3; echo finished"),
-        );
+        let prompt = format!("perform: echo {number} >> {effects}; sleep 0.3; echo finished");
+        fleet.submit_in(number, &prompt, spec, Some("team/night"));
     }
     for round in 0..kills {
         let wanted = sessions / (kills + 2) * (round + 1);
@@ -458,6 +464,9 @@ fn nothing_is_lost_or_done_twice_while_workers_are_killed() {
     for tenth in 1..=10 {
         until("all end", || {
             assert_eq!(fleet.postgres.query(failed), "");
+            let passed = "select count(*) from windlass.batches \
+                 where spent_micro + reserved_micro > budget_micro";
+            assert_eq!(fleet.postgres.query(passed), "0");
             fleet.postgres.query(count).parse::<u32>().unwrap() >= sessions * tenth / 10
         });
     }
@@ -475,9 +484,10 @@ fn nothing_is_lost_or_done_twice_while_workers_are_killed() {
     }
     let sums = fleet.postgres.query(
         "select (select sum(cost_micro) from windlass.sessions) = spent_micro, reserved_micro, \
-         spent_micro > 0 from windlass.tenants where id = 'team'",
+         spent_micro > 0, (select b.spent_micro = t.spent_micro and b.reserved_micro = 0 \
+         from windlass.batches b) from windlass.tenants t where id = 'team'",
     );
-    assert_eq!(sums, "t|0|t");
+    assert_eq!(sums, "t|0|t|t");
 }
 
 /// A session taken over by another host has the files of its last finished tool, on top of a fresh

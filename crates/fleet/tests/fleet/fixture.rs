@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
+use windlass_fleet::session_spec::SessionSpec;
 use windlass_fleet::store::{FleetStore, NewSession, TenantChange};
 use windlass_rehearsal::{Rehearsal, RehearsalOptions, Script};
 
@@ -141,15 +142,26 @@ impl TestFleet {
     }
 
     pub(crate) fn submit_with(&self, number: u32, prompt: &str, spec: &str) -> String {
+        self.submit_in(number, prompt, spec, None)
+    }
+
+    /// Queues a session of a batch, with the budget that its spec has.
+    pub(crate) fn submit_in(
+        &self,
+        number: u32,
+        prompt: &str,
+        spec: &str,
+        batch: Option<&str>,
+    ) -> String {
         let id = format!("00000000-0000-4000-8000-{number:012}");
         let new = NewSession {
             id: id.clone(),
             tenant: "team".to_owned(),
-            batch: None,
+            batch: batch.map(|batch| (batch.to_owned(), 1)),
             priority: 0,
             spec: spec.to_owned(),
             title: None,
-            budget_micro: None,
+            budget_micro: SessionSpec::parse(spec).unwrap().budget_micro(),
             content: prompt.to_owned(),
             sender: "test".to_owned(),
         };
