@@ -37,9 +37,10 @@ use windlass_trial::{apply, race};
 use windlass_tui::interactive::{InteractiveOutcome, run_interactive};
 use windlass_update::UpdateOptions;
 
+use args::foreign_flags::{FOREIGN_COMMANDS, explain_foreign};
 use args::{
-    AcpArgs, AcpCommand, AcpSetupArgs, CliArgs, CliCommand, DoctorArgs, EditorArg, ModelsArgs,
-    OutputFormatArg, ResumeArgs, RunArgs, UpdateArgs,
+    AcpArgs, AcpCommand, AcpSetupArgs, CliArgs, CliCommand, EditorArg, OutputFormatArg, ResumeArgs,
+    RunArgs, UpdateArgs,
 };
 use subcommand::{
     auth, bound, completions, context, diff, doctor, fleet, fork, hooks as hooks_command, journal,
@@ -145,7 +146,7 @@ fn run_command(args: CliArgs) -> Result<Exit, CommandError> {
         Some(CliCommand::Rewind(args)) => Ok(print_contents(&rewind::run(&args, &environment)?)),
         Some(CliCommand::Replay(args)) => {
             let (text, exit) = journal::replay::run(&args, &environment)?;
-            Ok(if print_answer(&text) == Exit::SUCCESS { exit } else { Exit::FAILURE })
+            Ok(print_result(&text, exit))
         }
         Some(CliCommand::Why(args)) => Ok(print_answer(&journal::why::run(&args, &environment)?)),
         Some(CliCommand::Bugreport(args)) => {
@@ -159,12 +160,14 @@ fn run_command(args: CliArgs) -> Result<Exit, CommandError> {
         Some(CliCommand::Hooks(args)) => {
             block_on_runtime(hooks_command::run(args.command, &environment))
         }
-        Some(CliCommand::Doctor(args)) => run_doctor(args),
+        Some(CliCommand::Doctor(args)) => {
+            print_unless_signalled(move || doctor::run(&args, &process_environment))
+        }
         Some(CliCommand::Acp(args)) => run_acp(*args),
         Some(CliCommand::Fleet(command)) => Err(fleet::run(command)),
         Some(CliCommand::Auth(args)) => {
             let (text, exit) = auth::run(&args, &environment)?;
-            Ok(if print_answer(&text) == Exit::SUCCESS { exit } else { Exit::FAILURE })
+            Ok(print_result(&text, exit))
         }
         Some(CliCommand::Key(args)) => block_on_runtime(key::run(args, environment)),
         Some(CliCommand::McpConformance { url }) => block_on_runtime(async {
@@ -173,7 +176,9 @@ fn run_command(args: CliArgs) -> Result<Exit, CommandError> {
         Some(CliCommand::Mcp(args)) => {
             block_on_runtime(async { mcp_command::run(args.command, &environment).await })
         }
-        Some(CliCommand::Models(args)) => run_models(args),
+        Some(CliCommand::Models(args)) => print_unless_signalled(move || {
+            Ok((models::run(&args, &process_environment)?, Exit::SUCCESS))
+        }),
         None if args.run.reads_stream_json()
             && args.run.output_format != OutputFormatArg::StreamJson =>
         {
@@ -215,26 +220,14 @@ fn run_terminal(args: RunArgs) -> Result<Exit, CommandError> {
     })
 }
 
-fn run_doctor(args: DoctorArgs) -> Result<Exit, CommandError> {
+/// Prints what takes a while to find out, unless a signal ends it.
+fn print_unless_signalled(
+    work: impl FnOnce() -> Result<(String, Exit), CommandError> + Send + 'static,
+) -> Result<Exit, CommandError> {
     block_on_runtime(async {
         let mut signals = SignalListener::listen()?;
-        let examine = move || doctor::run(&args, &process_environment);
-        match run_blocking_unless_signalled(&mut signals, examine).await? {
-            Ok((text, exit)) => match print_answer(&text) {
-                Exit::SUCCESS => Ok(exit),
-                failed => Ok(failed),
-            },
-            Err(signal) => Ok(signal.exit()),
-        }
-    })
-}
-
-fn run_models(args: ModelsArgs) -> Result<Exit, CommandError> {
-    block_on_runtime(async {
-        let mut signals = SignalListener::listen()?;
-        let list = move || models::run(&args, &process_environment);
-        match run_blocking_unless_signalled(&mut signals, list).await? {
-            Ok(text) => Ok(print_answer(&text)),
+        match run_blocking_unless_signalled(&mut signals, work).await? {
+            Ok((text, exit)) => Ok(print_result(&text, exit)),
             Err(signal) => Ok(signal.exit()),
         }
     })
@@ -328,8 +321,7 @@ fn unknown_command_error(word: &str) -> Option<CommandError> {
     if word.contains(char::is_whitespace) || word.starts_with('-') || names.contains(&word) {
         return None;
     }
-    let foreign = words::FOREIGN_COMMANDS.iter().find(|(names, _)| names.contains(&word));
-    if let Some((_, advice)) = foreign {
+    if let Some(advice) = explain_foreign(FOREIGN_COMMANDS, word) {
         return Some(CommandError::usage(words::describe_foreign_subcommand(word, advice)));
     }
     let near = find_similar_name(word, names.iter().copied())?;
@@ -345,7 +337,6 @@ fn eprint_lines(text: &str) {
     let _ = std::io::stderr().write_all(text.as_bytes());
 }
 
-/// A reader that closes the pipe early is not an error.
 /// What files hold and are called must not steer a terminal; to a file or a pipe every byte goes as it is.
 fn print_contents(text: &str) -> Exit {
     match std::io::stdout().is_terminal() {
@@ -354,6 +345,12 @@ fn print_contents(text: &str) -> Exit {
     }
 }
 
+/// Prints a text that comes with an exit code; one that cannot be written is a failure.
+fn print_result(text: &str, exit: Exit) -> Exit {
+    if print_answer(text) == Exit::SUCCESS { exit } else { Exit::FAILURE }
+}
+
+/// A reader that closes the pipe early is not an error.
 fn print_answer(text: &str) -> Exit {
     match StandardOutput::Stdout.write_all(text.as_bytes()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {

@@ -3,7 +3,8 @@
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use windlass_host::command_error::CommandError;
 
-use crate::args::{CliCommand, foreign_flags};
+use crate::args::CliCommand;
+use crate::args::foreign_flags::{FOREIGN_FLAGS, explain_foreign};
 use crate::words;
 
 /// Puts what clap found wrong into one line: the cause, then its advice.
@@ -38,7 +39,7 @@ pub(crate) fn clap_to_command_error(error: &clap::Error) -> CommandError {
 
 /// A flag that there is not, or a word behind a whole prompt.
 fn describe_unknown_word(word: &str, error: &clap::Error, page: &str) -> String {
-    if let Some(why) = foreign_flags::explain_foreign_flag(word) {
+    if let Some(why) = explain_foreign(FOREIGN_FLAGS, word) {
         return words::describe_unsupported_flag(word, why);
     }
     if word.starts_with('-') {

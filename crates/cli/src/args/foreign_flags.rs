@@ -1,17 +1,19 @@
-//! Flags of the reference command line that have no meaning here. Each is refused with the reason and,
-//! where there is one, the way to the same end.
+//! Flags and commands of the reference command line that have no meaning here. Each is refused with the
+//! reason and, where there is one, the way to the same end.
 
 /// A line each: the flag, a space, and why it is refused.
-const FOREIGN_FLAGS: &str = include_str!("../text/foreign_flags.txt");
+pub(crate) const FOREIGN_FLAGS: &str = include_str!("../text/foreign_flags.txt");
+/// The same for commands.
+pub(crate) const FOREIGN_COMMANDS: &str = include_str!("../text/foreign_commands.txt");
 
-/// Why a flag that is not known here is refused, if the reference command line has it.
-pub(crate) fn explain_foreign_flag(flag: &str) -> Option<&'static str> {
-    let name = flag.split('=').next().unwrap_or(flag);
-    list_foreign_flags().find(|(known, _)| *known == name).map(|(_, why)| why)
+/// Why a flag or a command that is not known here is refused, if it is in the list.
+pub(crate) fn explain_foreign(list: &'static str, word: &str) -> Option<&'static str> {
+    let name = word.split('=').next().unwrap_or(word);
+    list_reasons(list).find(|(known, _)| *known == name).map(|(_, why)| why)
 }
 
-fn list_foreign_flags() -> impl Iterator<Item = (&'static str, &'static str)> {
-    FOREIGN_FLAGS.lines().filter_map(|line| line.split_once(' '))
+fn list_reasons(list: &'static str) -> impl Iterator<Item = (&'static str, &'static str)> {
+    list.lines().filter_map(|line| line.split_once(' '))
 }
 
 #[cfg(test)]
@@ -44,13 +46,13 @@ mod tests {
                 "yes" => assert!(is_known(flag), "{flag}"),
                 "no" => {
                     assert!(!is_known(flag), "{flag}");
-                    assert_eq!(explain_foreign_flag(flag), Some(note), "{flag}");
+                    assert_eq!(explain_foreign(FOREIGN_FLAGS, flag), Some(note), "{flag}");
                     refused.push(flag);
                 }
                 other => panic!("{other}"),
             }
         }
-        let all: Vec<&str> = list_foreign_flags().map(|(flag, _)| flag).collect();
+        let all: Vec<&str> = list_reasons(FOREIGN_FLAGS).map(|(flag, _)| flag).collect();
         assert_eq!(refused, all);
     }
 }

@@ -79,17 +79,13 @@ pub(crate) enum ThinkingArg {
 
 /// `auto` is the window of the model, whatever it is.
 fn parse_compaction_window(text: &str) -> Result<u64, String> {
-    if text == "auto" {
-        return Ok(u64::MAX);
-    }
-    let (digits, factor) = match text.strip_suffix(['k', 'K']) {
-        Some(digits) => (digits, 1_000),
-        None => (text, 1),
+    let tokens = match text.strip_suffix(['k', 'K']) {
+        None if text == "auto" => Some(u64::MAX),
+        None => text.parse().ok(),
+        Some(digits) => digits.parse::<u64>().ok().and_then(|number| number.checked_mul(1_000)),
     };
-    let tokens = digits.parse::<u64>().ok().and_then(|number| number.checked_mul(factor));
-    tokens
-        .filter(|tokens| *tokens >= 100_000)
-        .ok_or_else(|| "give auto, or a number of tokens of at least 100000, such as 200k".into())
+    let tokens = tokens.filter(|tokens| *tokens >= 100_000);
+    tokens.ok_or_else(|| "give auto, or a number of tokens of at least 100000, such as 200k".into())
 }
 
 pub(super) fn parse_budget_usd(text: &str) -> Result<MicroUsd, String> {

@@ -48,25 +48,6 @@ pub(crate) fn describe_foreign_subcommand(word: &str, advice: &str) -> String {
     format!("there is no command `{word}`; {advice}")
 }
 
-/// Commands that other agents have, and what does the same here.
-pub(crate) const FOREIGN_COMMANDS: &[(&[&str], &str)] = &[
-    (
-        &["upgrade", "install", "uninstall"],
-        "`windlass update` installs a newer version; docs/install.md has the rest",
-    ),
-    (
-        &["login", "logout", "setup-token"],
-        "`windlass key set` stores an API key, `windlass key list` shows where keys come from",
-    ),
-    (
-        &["config", "settings"],
-        "`windlass doctor` shows which settings were read; docs/settings.md lists them",
-    ),
-    (&["init"], "start `windlass` and type /init"),
-    (&["version"], "`windlass --version` prints it"),
-    (&["agents", "plugin", "plugins"], "start `windlass` and type /agents, or see --help"),
-];
-
 // `windlass bound`.
 
 pub(crate) const BOUND_TURNS: &str = "tool turns";
