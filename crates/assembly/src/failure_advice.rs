@@ -30,7 +30,7 @@ pub fn explain_failure(
     } else {
         advise_by_kind(failed, endpoints, model)
     };
-    let (what, said) = human_format::describe_failure(failed);
+    let (what, message) = human_format::describe_failure(failed);
     let is_no_model_server = failed.kind == FailureKind::Misconfigured && failed.status.is_some()
         || failed.kind == FailureKind::ServerFault && is_html_page(failed);
     let what = if is_proxy_login_required(failed) {
@@ -43,8 +43,8 @@ pub fn explain_failure(
         what
     };
     let status = failed.status.map_or_else(String::new, |status| format!(" (status {status})"));
-    let said = said.trim_end_matches('.');
-    format!("{what}{status} at {}: {said}; {advice}", endpoint.base_url)
+    let message = message.trim_end_matches('.');
+    format!("{what}{status} at {}: {message}; {advice}", endpoint.base_url)
 }
 
 fn advise_by_kind(

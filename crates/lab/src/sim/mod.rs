@@ -68,7 +68,7 @@ fn run_session(seed: u64, watch: SimWatch) -> Result<SimOutcome, String> {
     let settings = random_settings::draw_settings(&mut random);
     let faults = Faults::draw(&mut random);
     let longest = random.choose([50, 400, 2_000]);
-    let storm = random.draw_between(0, longest);
+    let faulty_events = random.draw_between(0, longest);
     let mut session = SimSession {
         state: State::new(&settings),
         checkers: StepCheckers::new(&settings),
@@ -79,11 +79,11 @@ fn run_session(seed: u64, watch: SimWatch) -> Result<SimOutcome, String> {
     };
     if watch.trace {
         println!(
-            "{settings:#?}\n{faults:?}\nthe storm lasts {storm} events\n{}",
+            "{settings:#?}\n{faults:?}\nthe storm lasts {faulty_events} events\n{}",
             trace::TRACE_HEADER
         );
     }
-    session.run_until_rest(&settings, storm)?;
+    session.run_until_rest(&settings, faulty_events)?;
     session.world.end_faults();
     session.run_until_rest(&settings, u64::MAX)?;
     session.check_at_rest()?;
@@ -180,10 +180,10 @@ impl SimSession {
             self.outcome.runs += u64::from(matches!(effect, Effect::Finish(_)));
         }
         // Performed only when all of them are known: what one of them calls off never happens.
-        let mut told = StepEstimate::default();
+        let mut estimates = StepEstimate::default();
         for effect in &effects {
-            told.record_effect(effect);
-            self.world.perform(effect, told, &self.state, settings);
+            estimates.record_effect(effect);
+            self.world.perform(effect, estimates, &self.state, settings);
         }
         Ok(true)
     }

@@ -137,7 +137,7 @@ impl SimWorld {
     pub fn perform(
         &mut self,
         effect: &Effect,
-        told: StepEstimate,
+        estimates: StepEstimate,
         state: &State,
         settings: &Settings,
     ) {
@@ -146,7 +146,7 @@ impl SimWorld {
         match effect {
             Effect::CallModel(request) => {
                 let billing = Billing {
-                    input_max: estimate::worst_case(told.input_estimate),
+                    input_max: estimate::worst_case(estimates.input_estimate),
                     is_honest: settings.budget.budget_max.is_some(),
                 };
                 let names = &mut self.name_count;
