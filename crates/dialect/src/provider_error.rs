@@ -153,11 +153,15 @@ pub(crate) fn classify_by_status(status: u16) -> FailureKind {
 }
 
 /// A reply that is not a stream, not yet classified.
-pub(crate) struct FailedResponse<'a> {
-    pub(crate) status: u16,
-    pub(crate) headers: HeaderLookup<'a>,
-    pub(crate) body: &'a [u8],
-    pub(crate) now_unix_seconds: u64,
+pub struct FailedResponse<'a> {
+    /// The HTTP status.
+    pub status: u16,
+    /// The reply's headers.
+    pub headers: HeaderLookup<'a>,
+    /// As much of the body as was read.
+    pub body: &'a [u8],
+    /// The time now, because a server may say when to come back as a date.
+    pub now_unix_seconds: u64,
 }
 
 impl FailedResponse<'_> {
