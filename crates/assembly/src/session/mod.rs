@@ -358,7 +358,7 @@ impl SelectedSession {
     pub fn has_deferred_call(&self) -> bool {
         let older = self.forked_from.as_ref().or(self.journal.as_ref());
         let older = older.filter(|_| self.is_continued && self.last_record.is_none());
-        older.is_some_and(|journal| matches!(read_last_run(journal), Ok(LastRun::PutOff)))
+        older.is_some_and(|journal| matches!(read_last_run(journal), Ok(LastRun::Deferred)))
     }
 
     /// The head of its journal, if that is new.

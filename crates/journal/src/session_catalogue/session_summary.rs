@@ -55,7 +55,8 @@ pub enum LastRun {
     /// It has not ended, and last asked the user about a call.
     Asking,
     /// It ended with a deferred call.
-    PutOff,
+    #[serde(rename = "PutOff")]
+    Deferred,
     Ended(Terminal),
 }
 
@@ -219,7 +220,7 @@ impl LastRun {
                 | Event::PermissionAnswered { .. },
             ) => Some(Self::Open),
             RecordItem::Note(JournalNote::Asked(_)) => Some(Self::Asking),
-            RecordItem::Note(JournalNote::Ended(ended)) if ended.deferred => Some(Self::PutOff),
+            RecordItem::Note(JournalNote::Ended(ended)) if ended.deferred => Some(Self::Deferred),
             RecordItem::Note(JournalNote::Ended(ended)) => Some(Self::Ended(ended.terminal)),
             RecordItem::Event(
                 Event::QueueChanged { .. }
