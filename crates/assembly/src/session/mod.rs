@@ -13,7 +13,6 @@ pub mod journal_replay;
 mod known_secrets;
 pub mod predecessor;
 pub mod rewind_point;
-pub mod session_cost;
 pub mod session_lookup;
 pub mod session_pack;
 pub mod snapshots;
