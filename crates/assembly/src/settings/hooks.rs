@@ -31,7 +31,7 @@ impl SettingsLayers {
             problems.extend(unusable);
         }
         for plugin in self.plugins.iter().filter(|_| self.allows_extension_hooks()) {
-            let name = format!("plugin {}", plugin.name);
+            let name = plugin_hook_source(&plugin.name);
             match plugin.read_hooks() {
                 Ok(None) => {}
                 Ok(Some(value)) => {
@@ -115,4 +115,9 @@ fn find_missing_programs(hooks: &HookSet) -> Vec<String> {
         }
     }
     lines
+}
+
+/// What messages call the hooks of a plugin.
+pub(crate) fn plugin_hook_source(plugin: &str) -> String {
+    format!("plugin {plugin}")
 }

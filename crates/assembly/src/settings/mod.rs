@@ -1,7 +1,7 @@
 //! The settings in force: what the files and the flags say together, read once for a run. What they
 //! mean is in one file for each topic.
 
-mod hooks;
+pub(crate) mod hooks;
 mod memory;
 mod models;
 mod permissions;
