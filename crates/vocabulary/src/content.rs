@@ -95,7 +95,37 @@ impl ToolResult {
     }
 }
 
+impl ContentBlock {
+    /// The text of a text block, and nothing of any other.
+    #[must_use]
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            Self::Thinking(_)
+            | Self::ToolUse(_)
+            | Self::ToolResult(_)
+            | Self::Media(_)
+            | Self::Provider(_) => None,
+        }
+    }
+}
+
 impl ToolResultPart {
+    /// The text of a text part; media has none.
+    #[must_use]
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            Self::Media(_) => None,
+        }
+    }
+
+    /// The texts of all parts, with a line feed between two.
+    #[must_use]
+    pub fn join_texts(parts: &[Self]) -> String {
+        parts.iter().filter_map(Self::as_text).collect::<Vec<_>>().join("\n")
+    }
+
     /// Bytes of this part.
     #[must_use]
     pub fn bytes(&self) -> usize {

@@ -296,13 +296,7 @@ fn block_after_panic(error: &tokio::task::JoinError) -> CombinedHookResult {
 }
 
 fn collect_prompt_text(submission: &PromptSubmission) -> String {
-    let mut text = String::new();
-    for block in &submission.content {
-        if let ContentBlock::Text(words) = block {
-            text.push_str(words);
-        }
-    }
-    text
+    submission.content.iter().filter_map(ContentBlock::as_text).collect()
 }
 
 /// How long the first prompt waits for session start hooks.

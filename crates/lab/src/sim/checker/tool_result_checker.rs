@@ -92,8 +92,5 @@ fn has_text(result: &ToolResult, text: &str) -> bool {
 }
 
 fn texts(parts: &[ToolResultPart]) -> impl Iterator<Item = &str> {
-    parts.iter().filter_map(|part| match part {
-        ToolResultPart::Text(text) => Some(text.as_str()),
-        ToolResultPart::Media(_) => None,
-    })
+    parts.iter().filter_map(ToolResultPart::as_text)
 }
