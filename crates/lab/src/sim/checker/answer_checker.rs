@@ -15,7 +15,7 @@ pub(super) struct AnswerChecker {
 
 impl AnswerChecker {
     pub(super) fn check(&mut self, view: &StepView<'_>) -> Result<(), String> {
-        if !view.is_dead {
+        if !view.is_stale {
             self.record_event(view.event);
         }
         for effect in view.effects {
