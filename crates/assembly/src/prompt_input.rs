@@ -46,7 +46,7 @@ pub fn read_from_command_line(options: &RunOptions) -> Result<Option<String>, Co
 }
 
 /// Reads the prompt from standard input. `None` if that is empty.
-pub fn read_from_stdin() -> Result<Option<String>, CommandError> {
+pub(crate) fn read_from_stdin() -> Result<Option<String>, CommandError> {
     if io::stdin().is_terminal() {
         return Ok(None);
     }
@@ -59,7 +59,7 @@ pub fn read_from_stdin() -> Result<Option<String>, CommandError> {
     Ok(Some(text).filter(|text| !text.trim().is_empty()))
 }
 
-pub fn empty_prompt_error() -> CommandError {
+pub(crate) fn empty_prompt_error() -> CommandError {
     CommandError::usage(EMPTY_PROMPT)
 }
 
@@ -67,7 +67,7 @@ const EMPTY_PROMPT: &str =
     "the prompt is empty; write it after -p, or pipe it in: `echo \"...\" | windlass -p`";
 
 /// The prompt with standard input appended.
-pub fn append_stdin(prompt: String) -> Result<String, CommandError> {
+pub(crate) fn append_stdin(prompt: String) -> Result<String, CommandError> {
     if io::stdin().is_terminal() {
         return Ok(prompt);
     }

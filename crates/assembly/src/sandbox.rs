@@ -144,7 +144,7 @@ impl SandboxConfig {
 }
 
 /// Runs the session's commands in a sandbox, if configured. Returns notes about it.
-pub fn confine_commands(
+pub(crate) fn confine_commands(
     config: &SandboxConfig,
     tool_context: &mut ToolSessionContext,
     policy: &mut Policy,

@@ -159,7 +159,8 @@ impl BudgetWriter {
 
     /// A budget file that cannot be read or written grants nothing.
     async fn try_claim(&self, share: BudgetShare, may_wait: bool) -> BudgetClaimOutcome {
-        let (path, session) = (self.path.clone(), self.session.clone());
+        let path = self.path.clone();
+        let session = self.session.clone();
         let claimed = tokio::task::spawn_blocking(move || {
             SharedBudgetFile::open(&path)?.claim(&session, share, may_wait)
         });

@@ -32,7 +32,7 @@ pub struct CombinedHookResult {
 impl CombinedHookResult {
     /// Combines results, which must be in configuration order.
     #[must_use]
-    pub fn from_results(results: Vec<HookRunResult>) -> Self {
+    pub(crate) fn from_results(results: Vec<HookRunResult>) -> Self {
         let mut combined = Self::default();
         for one in &results {
             combined.add(one);

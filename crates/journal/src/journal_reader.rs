@@ -232,14 +232,14 @@ impl JournalReader {
     }
 
     /// Stops after this record, to read an earlier state.
-    pub fn stop_after(&mut self, seq: u64) {
+    pub(crate) fn stop_after(&mut self, seq: u64) {
         self.last_wanted = seq;
         self.limit = self.limit.min(seq);
     }
 
     /// The position of the last line.
     #[must_use]
-    pub fn line_place(&self) -> LinePlace {
+    pub(crate) fn line_place(&self) -> LinePlace {
         self.place
     }
 

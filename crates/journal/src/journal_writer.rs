@@ -76,7 +76,7 @@ impl JournalWriter {
     }
 
     /// The same, with a function for every step of the replay.
-    pub fn open_with_steps(
+    pub(crate) fn open_with_steps(
         path: &Path,
         opening: JournalOpenOptions,
         settings: &Settings,
@@ -418,7 +418,8 @@ impl JournalWriter {
                 self.segment = next;
                 self.is_directory_synced = Arc::new(AtomicBool::new(true));
                 self.synced_seq = self.seq;
-                (self.unsynced_lines, self.unsynced_bytes) = (VecDeque::new(), 0);
+                self.unsynced_lines = VecDeque::new();
+                self.unsynced_bytes = 0;
                 self.is_broken = false;
                 self.warnings.push(format!(
                     "the disk could not keep the journal ({error}); it goes on in {}",

@@ -207,7 +207,7 @@ pub fn start_servers(
 }
 
 /// The store for credentials: the key ring, or files if there is none.
-pub fn open_credential_store(lookup: &impl EnvLookup) -> Option<LoginStore> {
+pub(crate) fn open_credential_store(lookup: &impl EnvLookup) -> Option<LoginStore> {
     let token_store = user_directories::state_directory(lookup)
         .map(|folder| LoginStore::new(folder.join("mcp")))?;
     Some(match Keyring::detect(lookup) {

@@ -69,7 +69,9 @@ pub fn load_session_account(
 }
 
 /// The cost of one session as text, with a bar for each request, and as JSON.
-pub fn render_session_cost(journal: &std::path::Path) -> Result<(String, Value), CommandError> {
+pub(crate) fn render_session_cost(
+    journal: &std::path::Path,
+) -> Result<(String, Value), CommandError> {
     let account = load_session_account(journal, None)?;
     Ok((
         format!(
@@ -130,7 +132,7 @@ fn render_sparkline(numbers: &[u64]) -> String {
 const NO_REQUESTS: &str = "No requests yet.\n";
 const SPARKLINE_BARS_MAX: usize = 24;
 
-pub fn render_account_table(account: &CostReport, by: CostGrouping) -> String {
+pub(crate) fn render_account_table(account: &CostReport, by: CostGrouping) -> String {
     if account.all.requests == 0 && account.all.kept.0 == 0 {
         return NO_REQUESTS.to_owned();
     }
@@ -155,7 +157,7 @@ pub fn render_account_table(account: &CostReport, by: CostGrouping) -> String {
     text
 }
 
-pub fn account_to_json(account: &CostReport) -> Value {
+pub(crate) fn account_to_json(account: &CostReport) -> Value {
     let parts = |parts: &BTreeMap<String, CostTotals>| -> Value {
         parts.iter().map(|(name, totals)| (name.clone(), totals_to_json(totals))).collect()
     };

@@ -182,7 +182,7 @@ const TITLE_MAX: usize = 60;
 
 /// Earlier sessions of this directory, or how to go on with one: the session that is open cannot
 /// become another.
-pub fn render_resume_help(
+pub(crate) fn render_resume_help(
     wanted: Option<&str>,
     lookup: &impl EnvLookup,
 ) -> Result<String, CommandError> {

@@ -56,7 +56,7 @@ impl SettingsLayers {
     }
 
     /// Checks that scripts of the project are still those that were trusted.
-    pub fn build_script_guard(&self) -> ScriptGuard {
+    pub(crate) fn build_script_guard(&self) -> ScriptGuard {
         // They run where the session starts.
         let cwd = std::env::current_dir().unwrap_or_else(|_| self.loaded.trust.root.clone());
         ScriptGuard::new(Arc::new(ProjectScripts(self.loaded.trusted_scripts(&cwd))))
@@ -79,7 +79,7 @@ impl SettingsLayers {
     }
 
     /// May plugins, skills, agents and commands have hooks?
-    pub fn allows_extension_hooks(&self) -> bool {
+    pub(crate) fn allows_extension_hooks(&self) -> bool {
         let settings = &self.loaded.settings;
         settings.hooks.disable_all_hooks != Some(true)
             && settings.hooks.allow_managed_hooks_only != Some(true)

@@ -100,7 +100,7 @@ impl SettingsLayers {
     }
 
     /// Plugins that the command line names. A folder without a plugin is left out with a warning.
-    pub fn add_plugins(&mut self, options: &HeadlessOptions, cwd: &Path) {
+    pub(crate) fn add_plugins(&mut self, options: &HeadlessOptions, cwd: &Path) {
         for root in &options.plugin_dir {
             self.add_plugin(Plugin::load(&cwd.join(root)));
         }

@@ -27,7 +27,7 @@ impl SettingsLayers {
     }
 
     /// Adds the rules, and sets the mode unless a flag does.
-    pub fn apply_permissions(
+    pub(crate) fn apply_permissions(
         &self,
         policy: &mut Policy,
         options: &PermissionOptions,

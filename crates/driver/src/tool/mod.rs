@@ -46,7 +46,8 @@ pub(crate) struct StartConditions {
 impl StartConditions {
     /// For effects that start no call.
     pub(crate) fn none() -> Self {
-        let (gate, budget) = (DurabilityGate::open(), BudgetGate::default());
+        let gate = DurabilityGate::open();
+        let budget = BudgetGate::default();
         Self { gate, budget, class: EffectClass::Pure, trace_context: None }
     }
 }
