@@ -120,10 +120,12 @@ impl ToolResultPart {
         }
     }
 
-    /// The texts of all parts, with a line feed between two.
+    /// The texts of all parts, with a line feed between two; it begins with the first that is not
+    /// empty.
     #[must_use]
     pub fn join_texts(parts: &[Self]) -> String {
-        parts.iter().filter_map(Self::as_text).collect::<Vec<_>>().join("\n")
+        let texts = parts.iter().filter_map(Self::as_text).skip_while(|text| text.is_empty());
+        texts.collect::<Vec<_>>().join("\n")
     }
 
     /// Bytes of this part.
