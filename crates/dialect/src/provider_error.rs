@@ -30,7 +30,7 @@ pub(crate) struct ProviderError {
     pub(crate) json: String,
 }
 
-/// Reads a complaint in any of the forms servers use: an `error` that is an object or a text, in
+/// Reads an error in any of the forms servers use: an `error` that is an object or a text, in
 /// an object or a list of one, or a bare `message` or `detail`. A gateway that passes on what
 /// another server said is taken out of the way.
 pub(crate) fn parse_provider_error(body: &str) -> Option<ProviderError> {
@@ -165,7 +165,7 @@ pub struct FailedResponse<'a> {
 }
 
 impl FailedResponse<'_> {
-    /// Builds the failure. `judge` names the kind of a complaint the body holds; without one the
+    /// Builds the failure. `judge` names the kind of an error the body holds; without one the
     /// status decides.
     pub(crate) fn to_failure(
         &self,

@@ -189,7 +189,7 @@ impl JournalWriter {
     /// # Errors
     ///
     /// The disk fails. Then none of the items is stored. If the remedy is
-    /// [`Remedy::MakeRoom`](crate::DiskRemedy::MakeRoom), the caller may try again later.
+    /// [`DiskRemedy::MakeRoom`](crate::DiskRemedy::MakeRoom), the caller may try again later.
     pub fn append_items(
         &mut self,
         at: u64,
