@@ -137,3 +137,18 @@ impl ToolResultPart {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_joined_from_the_first_that_is_not_empty() {
+        let text = |text: &str| ToolResultPart::Text(text.into());
+        let media =
+            MediaContent { media_type: "image/png".into(), data: "".into(), name: "".into() };
+        let parts = [text(""), ToolResultPart::Media(media), text("a"), text(""), text("b")];
+        assert_eq!(ToolResultPart::join_texts(&parts), "a\n\nb");
+        assert_eq!(ToolResultPart::join_texts(&parts[..2]), "");
+    }
+}
