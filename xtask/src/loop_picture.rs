@@ -106,7 +106,7 @@ fn read_table(table: &str) -> Result<LoopGraph, String> {
                 continue;
             }
             // What is said beside an end.
-            if what == "the call put off" {
+            if what == "the call deferred" {
                 continue;
             }
             let step = STEPS.iter().find(|(words, _)| what.starts_with(words));

@@ -30,7 +30,7 @@ pub fn explain_failure(
     } else {
         advise_by_kind(failed, endpoints, model)
     };
-    let (what, said) = human_format::describe_failure(failed);
+    let (what, message) = human_format::describe_failure(failed);
     let is_no_model_server = failed.kind == FailureKind::Misconfigured && failed.status.is_some()
         || failed.kind == FailureKind::ServerFault && is_html_page(failed);
     let what = if is_proxy_login_required(failed) {
@@ -43,8 +43,8 @@ pub fn explain_failure(
         what
     };
     let status = failed.status.map_or_else(String::new, |status| format!(" (status {status})"));
-    let said = said.trim_end_matches('.');
-    format!("{what}{status} at {}: {said}; {advice}", endpoint.base_url)
+    let message = message.trim_end_matches('.');
+    format!("{what}{status} at {}: {message}; {advice}", endpoint.base_url)
 }
 
 fn advise_by_kind(
@@ -74,19 +74,19 @@ fn advise_by_kind(
 }
 
 /// A web page with a status of success: another address is needed, not another try.
-pub fn is_html_page(failed: &ModelFailure) -> bool {
+pub(crate) fn is_html_page(failed: &ModelFailure) -> bool {
     let start = failed.message.to_ascii_lowercase();
     let is_html = start.contains("<!doctype") || start.contains("<html");
     is_html && failed.status.is_some_and(|status| (200..300).contains(&status))
 }
 
 /// A connection that cannot be made however often it is tried: the other side speaks no TLS.
-pub fn is_plain_http_server(failed: &ModelFailure) -> bool {
+pub(crate) fn is_plain_http_server(failed: &ModelFailure) -> bool {
     failed.kind == FailureKind::Transport && failed.message.contains("InvalidContentType")
 }
 
 /// A proxy asks for a login: known by the status or, for a tunnel, by the HTTP client's message.
-pub fn is_proxy_login_required(failed: &ModelFailure) -> bool {
+pub(crate) fn is_proxy_login_required(failed: &ModelFailure) -> bool {
     failed.status == Some(407)
         || failed.kind == FailureKind::Transport
             && failed.message.contains("proxy authorization required")

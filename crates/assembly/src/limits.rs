@@ -88,7 +88,7 @@ fn describe_unlisted_model(chosen: &ChosenModel, is_priced: bool) -> String {
     )
 }
 
-pub fn build_model_requirements(
+pub(crate) fn build_model_requirements(
     model: &ModelOptions,
     registry: &ToolRegistry,
 ) -> ModelRequirements {

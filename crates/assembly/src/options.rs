@@ -35,7 +35,7 @@ impl RunOptions {
     }
 
     /// Do memory files, skills, agents, commands, styles and plugins count?
-    pub fn loads_project_files(&self) -> bool {
+    pub(crate) fn loads_project_files(&self) -> bool {
         !self.bare && !self.settings.safe_mode
     }
 }

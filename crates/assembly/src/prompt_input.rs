@@ -46,7 +46,7 @@ pub fn read_from_command_line(options: &RunOptions) -> Result<Option<String>, Co
 }
 
 /// Reads the prompt from standard input. `None` if that is empty.
-pub fn read_from_stdin() -> Result<Option<String>, CommandError> {
+pub(crate) fn read_from_stdin() -> Result<Option<String>, CommandError> {
     if io::stdin().is_terminal() {
         return Ok(None);
     }
@@ -59,7 +59,7 @@ pub fn read_from_stdin() -> Result<Option<String>, CommandError> {
     Ok(Some(text).filter(|text| !text.trim().is_empty()))
 }
 
-pub fn empty_prompt_error() -> CommandError {
+pub(crate) fn empty_prompt_error() -> CommandError {
     CommandError::usage(EMPTY_PROMPT)
 }
 
@@ -67,7 +67,7 @@ const EMPTY_PROMPT: &str =
     "the prompt is empty; write it after -p, or pipe it in: `echo \"...\" | windlass -p`";
 
 /// The prompt with standard input appended.
-pub fn append_stdin(prompt: String) -> Result<String, CommandError> {
+pub(crate) fn append_stdin(prompt: String) -> Result<String, CommandError> {
     if io::stdin().is_terminal() {
         return Ok(prompt);
     }
@@ -110,13 +110,13 @@ fn read_piped_stdin(prompt: PromptOnCommandLine) -> Result<String, StdinError> {
     let mut input = File::from(fd.map_err(StdinError::Unreadable)?);
     let is_socket = input.metadata().is_ok_and(|metadata| metadata.file_type().is_socket());
     let began = Instant::now();
-    let mut has_told = false;
+    let mut has_announced = false;
     let mut bytes = Vec::new();
     let mut chunk = vec![0; 64 * 1024];
     loop {
-        let limit = if has_told { SILENCE_MAX } else { WAITING_NOTICE_AFTER };
+        let limit = if has_announced { SILENCE_MAX } else { WAITING_NOTICE_AFTER };
         if !wait_until_readable(&input, limit).map_err(StdinError::Unreadable)? {
-            if has_told {
+            if has_announced {
                 return Err(StdinError::Unusable(silent_stdin_error()));
             }
             let may_go_on = is_socket || prompt == PromptOnCommandLine::Complete;
@@ -125,13 +125,13 @@ fn read_piped_stdin(prompt: PromptOnCommandLine) -> Result<String, StdinError> {
                     format!("nothing arrived for {} seconds", WAITING_NOTICE_AFTER.as_secs());
                 return Err(StdinError::Unreadable(io::Error::other(words)));
             }
-            has_told = true;
+            has_announced = true;
             write_error_line(
                 "windlass: waiting for standard input to end; without any: </dev/null",
             );
             continue;
         }
-        has_told = has_told || began.elapsed() > WAITING_NOTICE_AFTER;
+        has_announced = has_announced || began.elapsed() > WAITING_NOTICE_AFTER;
         match input.read(&mut chunk) {
             Ok(0) => return decode_text(bytes).map_err(StdinError::Unusable),
             Ok(count) => bytes.extend_from_slice(chunk.get(..count).unwrap_or_default()),

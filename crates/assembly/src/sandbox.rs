@@ -91,14 +91,14 @@ impl SandboxConfig {
             ("/network/socksProxyPort", "the sandbox brings its own proxy"),
             ("/filesystem/disabled", "files are always held"),
         ];
-        let is_said = |place: &str| {
+        let is_set = |place: &str| {
             sandbox
                 .pointer(place)
                 .is_some_and(|value| !matches!(value, Value::Null | Value::Bool(false)))
         };
         let notes = cannot
             .iter()
-            .filter(|(place, _)| is_said(place))
+            .filter(|(place, _)| is_set(place))
             .map(|(place, why)| format!("sandbox{} is not used: {why}", place.replace('/', ".")));
         Self {
             enabled: flag("enabled", false),
@@ -144,7 +144,7 @@ impl SandboxConfig {
 }
 
 /// Runs the session's commands in a sandbox, if configured. Returns notes about it.
-pub fn confine_commands(
+pub(crate) fn confine_commands(
     config: &SandboxConfig,
     tool_context: &mut ToolSessionContext,
     policy: &mut Policy,

@@ -18,6 +18,7 @@ use windlass_vocabulary::ContentBlock;
 
 use crate::options::{OutputFormat, RunOptions};
 use crate::settings::SettingsLayers;
+use crate::settings::hooks::plugin_hook_source;
 use crate::slash_command::SlashCommand;
 
 /// Describes what is sent and where; empty if telemetry is off. The second value lists invalid
@@ -72,7 +73,8 @@ pub(crate) fn report_setup(
     }
     let (hooks, _) = layers.read_hooks();
     for hook in hooks.list() {
-        let plugin = hook.source.strip_prefix("plugin ").map(str::to_owned);
+        let mut plugins = layers.plugins.iter().map(|plugin| &plugin.name);
+        let plugin = plugins.find(|name| plugin_hook_source(name) == hook.source).cloned();
         let layer = layers.loaded.hooks.iter().find(|layer| layer.name == hook.source);
         let source = match (&plugin, layer) {
             (Some(_), _) => "pluginHook",

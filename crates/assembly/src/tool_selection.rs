@@ -58,7 +58,10 @@ pub fn select_tools(requested: &[String], policy: &Policy) -> Result<ToolSelecti
 
 impl ToolSelection {
     /// The agents, if nested sessions may be started.
-    pub fn build_subagents(&self, definitions: Vec<AgentDefinition>) -> Option<SubagentConfig> {
+    pub(crate) fn build_subagents(
+        &self,
+        definitions: Vec<AgentDefinition>,
+    ) -> Option<SubagentConfig> {
         self.may_start_agents.then(|| SubagentConfig { definitions, ..SubagentConfig::default() })
     }
 
@@ -68,7 +71,11 @@ impl ToolSelection {
     }
 
     /// Adds the tool that loads skills, if there are any and they may be loaded.
-    pub fn add_skill_tool(&mut self, tool_context: &mut ToolSessionContext, folders: &[PathBuf]) {
+    pub(crate) fn add_skill_tool(
+        &mut self,
+        tool_context: &mut ToolSessionContext,
+        folders: &[PathBuf],
+    ) {
         if self.may_load_skills {
             tool_context.skill_directories = folders.to_vec();
             self.registry.insert_skills(tool_context);
@@ -137,7 +144,7 @@ pub fn parse_rules(values: &[String]) -> Result<Vec<Rule>, CommandError> {
 }
 
 /// A rule for a tool that does not exist is a typo, and one that denies would protect nothing.
-pub fn check_tool_names(rules: &[Rule]) -> Result<(), CommandError> {
+pub(crate) fn check_tool_names(rules: &[Rule]) -> Result<(), CommandError> {
     if rules.is_empty() {
         return Ok(());
     }

@@ -53,6 +53,7 @@ use windlass_vocabulary::{
 };
 
 pub use credential::Credential;
+pub use provider_error::FailedResponse;
 pub use provider_rules::ProviderRules;
 pub use refused_item::{RefusedItem, find_refused_item};
 pub use request_cache::EncodedRequestCache;
@@ -122,15 +123,8 @@ pub trait Dialect: Send + Sync {
     /// The provider's name for the request, read off the reply's headers.
     fn request_id(&self, headers: HeaderLookup<'_>) -> Option<String>;
 
-    /// What a reply that is not a stream demands of the loop. The clock is an argument, because a
-    /// server may say when to come back as a date.
-    fn classify_failure(
-        &self,
-        status: u16,
-        headers: HeaderLookup<'_>,
-        body: &[u8],
-        now_unix_seconds: u64,
-    ) -> ModelFailure;
+    /// What a reply that is not a stream demands of the loop.
+    fn classify_failure(&self, response: &FailedResponse<'_>) -> ModelFailure;
 }
 
 /// Looks a response header up by its lower-case name.

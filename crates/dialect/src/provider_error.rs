@@ -30,7 +30,7 @@ pub(crate) struct ProviderError {
     pub(crate) json: String,
 }
 
-/// Reads a complaint in any of the forms servers use: an `error` that is an object or a text, in
+/// Reads an error in any of the forms servers use: an `error` that is an object or a text, in
 /// an object or a list of one, or a bare `message` or `detail`. A gateway that passes on what
 /// another server said is taken out of the way.
 pub(crate) fn parse_provider_error(body: &str) -> Option<ProviderError> {
@@ -153,15 +153,19 @@ pub(crate) fn classify_by_status(status: u16) -> FailureKind {
 }
 
 /// A reply that is not a stream, not yet classified.
-pub(crate) struct FailedResponse<'a> {
-    pub(crate) status: u16,
-    pub(crate) headers: HeaderLookup<'a>,
-    pub(crate) body: &'a [u8],
-    pub(crate) now_unix_seconds: u64,
+pub struct FailedResponse<'a> {
+    /// The HTTP status.
+    pub status: u16,
+    /// The reply's headers.
+    pub headers: HeaderLookup<'a>,
+    /// As much of the body as was read.
+    pub body: &'a [u8],
+    /// The time now, because a server may say when to come back as a date.
+    pub now_unix_seconds: u64,
 }
 
 impl FailedResponse<'_> {
-    /// Builds the failure. `judge` names the kind of a complaint the body holds; without one the
+    /// Builds the failure. `judge` names the kind of an error the body holds; without one the
     /// status decides.
     pub(crate) fn to_failure(
         &self,

@@ -1,5 +1,5 @@
 //! Finds the item that a provider refused. Refusals are written for people, but many name the message
-//! and the block. What they mean by it is known to [`Origins`](crate::Origins).
+//! and the block. What they mean by it is known to [`RequestOrigins`](crate::RequestOrigins).
 
 use windlass_vocabulary::WireFormat;
 

@@ -9,7 +9,7 @@
     reason = "a test may stop at what it did not expect, and a table is as long as it is"
 )]
 
-use windlass_dialect::{Dialect, dialect};
+use windlass_dialect::{Dialect, FailedResponse, dialect};
 use windlass_vocabulary::{FailureKind, Millis, ModelFailure, WireFormat};
 
 fn wire() -> &'static dyn Dialect {
@@ -20,7 +20,12 @@ fn classify(status: u16, headers: &[(&str, &str)], body: &str) -> ModelFailure {
     let lookup = |name: &str| {
         headers.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_string())
     };
-    wire().classify_failure(status, &lookup, body.as_bytes(), 1_700_000_000)
+    wire().classify_failure(&FailedResponse {
+        status,
+        headers: &lookup,
+        body: body.as_bytes(),
+        now_unix_seconds: 1_700_000_000,
+    })
 }
 
 fn error(kind: &str, message: &str) -> String {
@@ -156,7 +161,12 @@ fn a_body_that_is_no_provider_error_is_reported_by_its_first_line() {
     }
     let long = classify(500, &[], &error("api_error", &"x".repeat(9000)));
     assert_eq!(long.message.len(), 500);
-    let binary = wire().classify_failure(500, &|_| None, &[0xFF, 0xFE, 0x00], 0);
+    let binary = wire().classify_failure(&FailedResponse {
+        status: 500,
+        headers: &|_| None,
+        body: &[0xFF, 0xFE, 0x00],
+        now_unix_seconds: 0,
+    });
     assert_eq!(binary.kind, FailureKind::ServerFault);
 }
 

@@ -17,7 +17,7 @@ use fixture::{
     sample_answer,
 };
 use proptest::prelude::*;
-use windlass_dialect::{DecodedEvent, ResponseLimits, dialect};
+use windlass_dialect::{DecodedEvent, FailedResponse, ResponseLimits, dialect};
 use windlass_vocabulary::{AttemptId, ContentBlock, FailureKind, ModelStopReason, WireFormat};
 
 #[test]
@@ -219,7 +219,12 @@ fn nesting_without_end_does_not_exhaust_the_stack() {
             );
             assert_ends_once(&decode_whole(dialect, body.as_bytes()));
         }
-        let failure = dialect.classify_failure(400, &|_| None, deep.as_bytes(), 0);
+        let failure = dialect.classify_failure(&FailedResponse {
+            status: 400,
+            headers: &|_| None,
+            body: deep.as_bytes(),
+            now_unix_seconds: 0,
+        });
         assert_eq!(failure.kind, FailureKind::InvalidRequest);
     }
 }

@@ -19,7 +19,7 @@ use fixture::recorded;
 use fixture::{all_dialects, assert_ends_once, decode, decode_whole, encode_answer, sample_answer};
 use serde_json::Value;
 use windlass_dialect::sse::SseFramer;
-use windlass_dialect::{DecodedEvent, Dialect, find_refused_item};
+use windlass_dialect::{DecodedEvent, Dialect, FailedResponse, find_refused_item};
 use windlass_vocabulary::WireFormat;
 
 /// Xorshift: small, and the same everywhere.
@@ -267,13 +267,19 @@ fn any_reply_gets_a_failure_kind() {
             let wish = ["", "7", "-1", "soon", "1e400", "Tue, 14 Nov 2023 22:13:50 GMT"];
             let wish = wish[random.below(6)];
             let headers = |name: &str| (name == "retry-after").then(|| wish.to_string());
-            let failure = dialect.classify_failure(status, &headers, &body, 1_700_000_000);
+            let response = FailedResponse {
+                status,
+                headers: &headers,
+                body: &body,
+                now_unix_seconds: 1_700_000_000,
+            };
+            let failure = dialect.classify_failure(&response);
             assert!(failure.message.chars().count() <= 500, "{wire:?} {case}");
             assert!(!failure.message.is_empty(), "{wire:?} {case}");
             let place = find_refused_item(wire, &failure.message);
             assert!(place.is_none_or(|place| place.message < 1_000_000), "{wire:?} {case}");
             assert!(failure.retry_after.is_none_or(|wait| wait.0 <= 86_400_000), "{wire:?} {case}");
-            let again = dialect.classify_failure(status, &headers, &body, 1_700_000_000);
+            let again = dialect.classify_failure(&response);
             assert_eq!(again, failure, "{wire:?} {case}");
         }
     }

@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use fixture::transcript::{answer, call, media, message, png, request, result, text, user};
 use serde::Deserialize;
 use serde_json::Value;
-use windlass_dialect::{BlockLocation, RefusedItem, dialect, find_refused_item};
+use windlass_dialect::{BlockLocation, FailedResponse, RefusedItem, dialect, find_refused_item};
 use windlass_vocabulary::{
     AttachmentKind, ContentBlock, FailureKind, Message, MessageId, MessageOrigin, ModelRequest,
     RecoveryAction, Role, ToolCallId, ToolResult, ToolResultPart, WireFormat,
@@ -44,7 +44,12 @@ fn every_known_error_gets_its_failure_kind_and_its_item() {
     for row in rows() {
         let body = row.body.to_string();
         let wire = dialect(row.wire).expect("spoken");
-        let failure = wire.classify_failure(row.status, &|_| None, body.as_bytes(), 0);
+        let failure = wire.classify_failure(&FailedResponse {
+            status: row.status,
+            headers: &|_| None,
+            body: body.as_bytes(),
+            now_unix_seconds: 0,
+        });
         assert_eq!(row.kind.recovery_action(), row.demand, "{body}");
         let at = find_refused_item(row.wire, &failure.message);
         let expected = row.at.map(|(message, block)| RefusedItem { message, block });
@@ -235,7 +240,12 @@ fn an_address_without_a_model_server_is_not_retried() {
         for status in [405, 501] {
             let page = b"<!DOCTYPE HTML>\n<title>Error response</title>";
             let speak = dialect(wire).expect("spoken");
-            let failure = speak.classify_failure(status, &|_: &str| None, page, 0);
+            let failure = speak.classify_failure(&FailedResponse {
+                status,
+                headers: &|_| None,
+                body: page,
+                now_unix_seconds: 0,
+            });
             assert_eq!(failure.kind, FailureKind::Misconfigured, "{wire:?} {status}");
         }
     }

@@ -16,7 +16,7 @@ use fixture::transcript::{
 };
 use fixture::{Answer, all_dialects, decode_whole, encode_answer, sample_answer};
 use serde_json::{Value, json};
-use windlass_dialect::{DecodedEvent, Dialect, dialect};
+use windlass_dialect::{DecodedEvent, Dialect, FailedResponse, dialect};
 use windlass_vocabulary::{
     ContentBlock, FailureKind, Message, Millis, ModelFailure, ModelName, ModelStopReason,
     RecoveryAction, Tokens, ToolCall, ToolCallId, ToolResult, ToolResultPart, WireFormat,
@@ -165,7 +165,12 @@ fn classify(wire: WireFormat, status: u16, headers: &[(&str, &str)], body: &str)
     let lookup = |name: &str| {
         headers.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_string())
     };
-    speak(wire).classify_failure(status, &lookup, body.as_bytes(), 1_700_000_000)
+    speak(wire).classify_failure(&FailedResponse {
+        status,
+        headers: &lookup,
+        body: body.as_bytes(),
+        now_unix_seconds: 1_700_000_000,
+    })
 }
 
 #[test]

@@ -70,13 +70,14 @@ pub fn record_paths(
     inspection: &ToolInspection,
     files: &dyn FileSystemView,
 ) -> Vec<(Arc<str>, PathKind)> {
-    let eyes = RecordingFileSystem { files, entries: RefCell::default() };
-    let _ = decide_with_file_system(policy, call.clone(), inspection, PriorDecision::None, &eyes);
-    look_at_paths(policy, call, &eyes);
+    let recorder = RecordingFileSystem { files, entries: RefCell::default() };
+    let _ =
+        decide_with_file_system(policy, call.clone(), inspection, PriorDecision::None, &recorder);
+    look_at_paths(policy, call, &recorder);
     let home = files
         .home_directory()
         .map(|home| (Arc::from(HOME_KEY), PathKind::Symlink(Arc::from(home.to_string_lossy()))));
-    let seen = eyes.entries.into_inner();
+    let seen = recorder.entries.into_inner();
     let cut = (seen.len() > PATHS_INSPECTED_MAX).then(|| (Arc::from(CUT_KEY), PathKind::Missing));
     let seen = seen.into_iter().take(PATHS_INSPECTED_MAX);
     home.into_iter().chain(cut).chain(seen).collect()

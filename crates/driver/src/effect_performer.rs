@@ -13,8 +13,8 @@ use windlass_hook::PermissionRequestAnswer;
 use windlass_permission::Policy;
 use windlass_tool::{CallLimits, TaskLists, ToolRegistry, ToolSessionContext};
 use windlass_vocabulary::{
-    AttachmentKind, AttemptId, Chore, Delta, FailureKind, Json, Millis, ModelFailure, ModelRequest,
-    Notice, PermissionAnswer, PermissionQuestion, Ticket, Usage,
+    AttachmentKind, AttemptId, Chore, Delta, Json, Millis, ModelRequest, Notice, PermissionAnswer,
+    PermissionQuestion, Ticket, Usage,
 };
 
 use crate::attachment::AttachmentSources;
@@ -26,7 +26,7 @@ use crate::model::ModelClient;
 use crate::model::side_model::SessionSideModel;
 use crate::model::summary_call;
 use crate::notices::NoticeSender;
-use crate::panic_guard::catch_panic;
+use crate::panic_guard::catch_call_panic;
 use crate::permission_prompts::PermissionPrompts;
 use crate::snapshot::SnapshotRecorder;
 use crate::spill_writer::SpillWriter;
@@ -287,11 +287,8 @@ impl EffectPerformer {
                 return send_event(&events, Event::ModelFailed { attempt, failure }).await;
             }
             let report = |event| send_event(&events, event);
-            if let Err(words) = catch_panic(model.run_attempt(&request, gate, report)).await {
-                let failure = ModelFailure::new(
-                    FailureKind::Misconfigured,
-                    format!("a fault inside Windlass ended the call: {words}"),
-                );
+            let call = model.run_attempt(&request, gate, report);
+            if let Err(failure) = catch_call_panic(call).await {
                 let _ = events.send(Event::ModelFailed { attempt, failure }).await;
             }
         });

@@ -132,17 +132,22 @@ impl NoticeSender {
     pub(crate) fn fail(&self, why: String) {
         self.warn(why.clone());
         if self.shared.lock_queue().is_running {
-            self.send(Notice::RunEnded(RunEnding {
-                terminal: Terminal::ModelError,
-                outcome: None,
-                why,
-                failure: None,
-                turns: 0,
-                usage: Usage::default(),
-                cost: MicroUsd(0),
-                deferred: None,
-            }));
+            self.report_run_without_turns(Terminal::ModelError, why, MicroUsd(0));
         }
+    }
+
+    /// Reports the end of a run in which the model was not asked, or is not known to have been.
+    pub(crate) fn report_run_without_turns(&self, terminal: Terminal, why: String, cost: MicroUsd) {
+        self.send(Notice::RunEnded(RunEnding {
+            terminal,
+            outcome: None,
+            why,
+            failure: None,
+            turns: 0,
+            usage: Usage::default(),
+            cost,
+            deferred: None,
+        }));
     }
 
     pub(crate) fn close(&self) {

@@ -8,6 +8,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
 use std::task::Poll;
 
+use windlass_vocabulary::{FailureKind, ModelFailure};
+
 /// Runs the future, and converts a panic to an error with its message.
 pub(crate) async fn catch_panic<F: Future>(future: F) -> Result<F::Output, String> {
     let mut future = pin!(future);
@@ -21,6 +23,14 @@ pub(crate) async fn catch_panic<F: Future>(future: F) -> Result<F::Output, Strin
         }
     })
     .await
+}
+
+/// Runs a model call, and converts a panic to its failure.
+pub(crate) async fn catch_call_panic<F: Future>(call: F) -> Result<F::Output, ModelFailure> {
+    catch_panic(call).await.map_err(|words| {
+        let message = format!("a fault inside Windlass ended the call: {words}");
+        ModelFailure::new(FailureKind::Misconfigured, message)
+    })
 }
 
 pub(crate) fn catch_panic_sync<T>(call: impl FnOnce() -> T) -> Result<T, String> {

@@ -21,7 +21,7 @@ pub(crate) struct SharedBudget {
     /// The session's own limit.
     limit: Option<MicroUsd>,
     /// The remaining limit last sent to the engine.
-    told: Option<MicroUsd>,
+    sent_limit: Option<MicroUsd>,
     claims: watch::Sender<BudgetClaim>,
     verdicts: watch::Receiver<BudgetVerdict>,
 }
@@ -53,7 +53,7 @@ impl SharedBudget {
         let (answer, verdicts) = watch::channel(BudgetVerdict::default());
         let writer = BudgetWriter { path, session, base: base.total(), answer };
         tokio::spawn(writer.run(asked));
-        Some(Self { base, limit, told: None, claims, verdicts })
+        Some(Self { base, limit, sent_limit: None, claims, verdicts })
     }
 
     /// Claims the ledger's commitments. The gate opens when they are granted.
@@ -75,14 +75,14 @@ impl SharedBudget {
 
     /// Waits for a change, and returns the limit by which the engine must decide.
     pub(crate) async fn wait_for_limit(&mut self) -> Option<MicroUsd> {
-        let told = self.told;
-        let changed = self.verdicts.wait_for(|verdict| verdict.left != told).await;
+        let sent_limit = self.sent_limit;
+        let changed = self.verdicts.wait_for(|verdict| verdict.left != sent_limit).await;
         let left = changed.ok().map(|verdict| verdict.left);
         let Some(left) = left else {
             // The writer has ended, so nothing changes any more.
             return std::future::pending().await;
         };
-        self.told = left;
+        self.sent_limit = left;
         left.or(self.limit)
     }
 }
@@ -159,7 +159,8 @@ impl BudgetWriter {
 
     /// A budget file that cannot be read or written grants nothing.
     async fn try_claim(&self, share: BudgetShare, may_wait: bool) -> BudgetClaimOutcome {
-        let (path, session) = (self.path.clone(), self.session.clone());
+        let path = self.path.clone();
+        let session = self.session.clone();
         let claimed = tokio::task::spawn_blocking(move || {
             SharedBudgetFile::open(&path)?.claim(&session, share, may_wait)
         });

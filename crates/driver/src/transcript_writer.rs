@@ -243,14 +243,14 @@ impl SessionTranscriptWriter {
     }
 
     fn notify_listener(&self, message: Option<MessageId>, uuids: &[String], lines: &[String]) {
-        let Some(heard) =
+        let Some(listener) =
             self.config.listener.as_ref().filter(|_| message.is_some() || !lines.is_empty())
         else {
             return;
         };
         let path = self.config.path.as_deref().filter(|_| !self.is_broken);
         let agent = self.config.about.agent.as_deref();
-        heard(&AppendedTranscriptLines { path, agent, message, uuids, lines });
+        listener(&AppendedTranscriptLines { path, agent, message, uuids, lines });
     }
 
     fn disable_with_warning(&mut self, notice_sender: &NoticeSender, error: &JournalError) {

@@ -32,13 +32,13 @@ pub struct CombinedHookResult {
 impl CombinedHookResult {
     /// Combines results, which must be in configuration order.
     #[must_use]
-    pub fn from_results(results: Vec<HookRunResult>) -> Self {
-        let mut joint = Self::default();
+    pub(crate) fn from_results(results: Vec<HookRunResult>) -> Self {
+        let mut combined = Self::default();
         for one in &results {
-            joint.add(one);
+            combined.add(one);
         }
-        joint.results = results;
-        joint
+        combined.results = results;
+        combined
     }
 
     fn add(&mut self, result: &HookRunResult) {

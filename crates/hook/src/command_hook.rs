@@ -132,7 +132,8 @@ fn build_raw_output(end: OneShotResult) -> RawHookOutput {
             None => HookCompletion::Failed("could not be ended".to_owned()),
         },
     };
-    let (stdout, stderr) = (decode_lossy(&stdout.bytes), decode_lossy(&stderr.bytes));
+    let stdout = decode_lossy(&stdout.bytes);
+    let stderr = decode_lossy(&stderr.bytes);
     RawHookOutput { end, exit_code: code, stdout, stderr, ..RawHookOutput::default() }
 }
 

@@ -126,7 +126,7 @@ impl HookEvent {
 
     /// Can a hook block, with exit code 2 or by its decision?
     #[must_use]
-    pub fn can_block(self) -> bool {
+    pub(crate) fn can_block(self) -> bool {
         matches!(
             self,
             Self::UserPromptSubmit

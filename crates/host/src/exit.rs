@@ -21,13 +21,13 @@ impl Exit {
     /// The command line or the prompt is invalid; nothing was started.
     pub const USAGE: Self = Self(2);
     /// The command to rehearse with does not exist.
-    pub const NO_SUCH_COMMAND: Self = Self(127);
+    pub(crate) const NO_SUCH_COMMAND: Self = Self(127);
     /// 128 + SIGHUP.
-    pub const HUNG_UP: Self = Self(129);
+    pub(crate) const HUNG_UP: Self = Self(129);
     /// 128 + SIGINT.
     pub const INTERRUPTED: Self = Self(130);
     /// 128 + SIGTERM.
-    pub const TERMINATED: Self = Self(143);
+    pub(crate) const TERMINATED: Self = Self(143);
 
     /// The code for a run that ended by itself. After a signal, the signal's code is used.
     pub fn from_ending(ending: &RunEnding) -> Self {

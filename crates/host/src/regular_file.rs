@@ -72,7 +72,7 @@ pub fn open_regular(path: &Path) -> Result<File, RegularFileError> {
 }
 
 /// Reads a regular file up to this size.
-pub fn read_regular(path: &Path, bytes_max: u64) -> Result<Vec<u8>, RegularFileError> {
+pub(crate) fn read_regular(path: &Path, bytes_max: u64) -> Result<Vec<u8>, RegularFileError> {
     read_at_most(open_regular(path)?, bytes_max)
 }
 

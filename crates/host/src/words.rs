@@ -7,7 +7,7 @@ use windlass_vocabulary::FailureKind;
 
 // Failed requests and runs, and what to do about them.
 
-pub fn describe_failure_kind(kind: FailureKind) -> &'static str {
+pub(crate) fn describe_failure_kind(kind: FailureKind) -> &'static str {
     match kind {
         FailureKind::PromptTooLong => "the prompt is too long",
         FailureKind::MediaTooLarge => "images or documents are too large",

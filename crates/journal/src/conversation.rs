@@ -264,14 +264,8 @@ const NOT_RUN_TEXT: &str = "(it did not run)";
 /// The user's own words: the first text of a prompt. Attached files and command outputs follow as
 /// separate blocks.
 pub fn find_own_words(content: &[ContentBlock]) -> String {
-    let own = content.iter().find_map(|block| match block {
-        ContentBlock::Text(text) => Some(text.trim()).filter(|text| !text.is_empty()),
-        ContentBlock::Media(_)
-        | ContentBlock::Thinking(_)
-        | ContentBlock::ToolUse(_)
-        | ContentBlock::ToolResult(_)
-        | ContentBlock::Provider(_) => None,
-    });
+    let mut texts = content.iter().filter_map(ContentBlock::as_text).map(str::trim);
+    let own = texts.find(|text| !text.is_empty());
     own.map_or_else(|| join_block_texts(content), str::to_owned)
 }
 

@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 
 use memchr::memmem;
 use serde::Serialize;
-use windlass_engine::State;
-use windlass_vocabulary::{AgentId, CivilDate, MicroUsd, Usage};
+use windlass_vocabulary::{CivilDate, MicroUsd, Usage};
 
 use crate::disk::{RealDisk, open_regular};
 use crate::error::JournalError;
@@ -62,7 +61,18 @@ impl CostTotals {
 }
 
 impl CostReport {
-    pub fn add(&mut self, request: &BilledRequest, project: Option<&str>) {
+    #[must_use]
+    pub fn from_requests(requests: &[BilledRequest], project: Option<&str>) -> Self {
+        let mut report = Self::default();
+        report.add_all(requests, project);
+        report
+    }
+
+    fn add_all(&mut self, requests: &[BilledRequest], project: Option<&str>) {
+        requests.iter().for_each(|request| self.add(request, project));
+    }
+
+    fn add(&mut self, request: &BilledRequest, project: Option<&str>) {
         let row = &request.row;
         self.all.add(row);
         self.days.entry(CivilDate::from_unix_millis(request.at).to_string()).or_default().add(row);
@@ -71,16 +81,16 @@ impl CostReport {
     }
 }
 
-/// The costs of one session, including what was copied from its parent.
-pub fn load_session_costs(
-    journal: &Path,
-) -> Result<(Vec<BilledRequest>, CostReport), JournalError> {
-    let (head, rows) = read_rows(journal)?;
-    let mut report = CostReport::default();
-    for request in &rows {
-        report.add(request, head.project.as_deref());
+/// The requests of a session and its agents, oldest first, without those copied from another
+/// session.
+pub fn load_requests(journal: &Path) -> Result<Vec<BilledRequest>, JournalError> {
+    let mut requests = read_own_requests(journal)?;
+    for agent in find_agent_journals(journal, AGENT_DEPTH_MAX) {
+        // An agent that was cut off before its first line has paid for nothing.
+        requests.extend(read_own_requests(&agent).unwrap_or_default());
     }
-    Ok((rows, report))
+    requests.sort_by_key(|request| request.at);
+    Ok(requests)
 }
 
 /// The costs of all sessions, or of one project's. What a fork copied is counted once.
@@ -95,41 +105,60 @@ pub fn load_all_costs(
     let mut report = CostReport::default();
     let mut unread = Vec::new();
     for listed in catalogue.list(project)? {
-        let Ok((head, rows)) = read_rows(&listed.path) else {
-            unread.push(listed.path);
-            continue;
-        };
-        for request in rows.iter().filter(|request| !request.is_inherited) {
-            report.add(request, head.project.as_deref());
+        match load_requests(&listed.path) {
+            Ok(requests) => report.add_all(&requests, listed.summary.project.as_deref()),
+            Err(_) => unread.push(listed.path),
         }
     }
     Ok((report, unread))
 }
 
-/// Derives the rows of a journal without any, written by an older version, from its final state.
-#[must_use]
-pub fn rows_from_state(state: &State, agent: &AgentId) -> Vec<BilledRow> {
-    state.ledger.rows().iter().map(|row| BilledRow::from_ledger_row(row, agent, None)).collect()
+fn read_own_requests(journal: &Path) -> Result<Vec<BilledRequest>, JournalError> {
+    let mut requests = read_rows(journal)?;
+    requests.retain(|request| !request.is_inherited);
+    Ok(requests)
+}
+
+/// The journals of a session's agents, and of their agents, which are in a folder beside its own.
+fn find_agent_journals(journal: &Path, depth: u8) -> Vec<PathBuf> {
+    let Some(depth) = depth.checked_sub(1) else {
+        return Vec::new();
+    };
+    let Ok(entries) = std::fs::read_dir(journal.with_extension("agents")) else {
+        return Vec::new();
+    };
+    let mut found = Vec::new();
+    for path in entries.flatten().map(|entry| entry.path()) {
+        let is_journal = path.extension().is_some_and(|extension| extension == "jsonl");
+        // Later files of a journal have one more dot; the journal is counted by its first one.
+        let is_first = path.file_stem().is_some_and(|stem| !stem.to_string_lossy().contains('.'));
+        if is_journal && is_first {
+            found.extend(find_agent_journals(&path, depth));
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
 }
 
 /// Everything that was paid for, including what was rewound.
-fn read_rows(journal: &Path) -> Result<(JournalHead, Vec<BilledRequest>), JournalError> {
-    let (head, mut rows) = read_rows_of_file(journal)?;
+fn read_rows(journal: &Path) -> Result<Vec<BilledRequest>, JournalError> {
+    let mut rows = read_rows_of_file(journal)?;
     let later = segment::find_later_segments(&RealDisk, journal);
     if !later.is_empty() {
         let mut seen: HashSet<(u64, u64)> = rows.iter().map(|row| (row.seq, row.at)).collect();
         for (_, path) in later {
-            let (_, more) = read_rows_of_file(&path)?;
+            let more = read_rows_of_file(&path)?;
             // A record that was not known to be on disk is in two files.
             let more = more.into_iter().filter(|row| seen.insert((row.seq, row.at)));
             rows.extend(more.map(|row| BilledRequest { is_inherited: false, ..row }));
         }
     }
-    Ok((head, rows))
+    Ok(rows)
 }
 
 /// Lines without a billing row are not parsed, so that a year of sessions is read in a moment.
-fn read_rows_of_file(journal: &Path) -> Result<(JournalHead, Vec<BilledRequest>), JournalError> {
+fn read_rows_of_file(journal: &Path) -> Result<Vec<BilledRequest>, JournalError> {
     let file = open_regular(journal).map_err(JournalError::disk_error(journal, "opened"))?;
     let mut input = BufReader::with_capacity(256 << 10, file);
     let mut head = JournalHead::default();
@@ -141,7 +170,7 @@ fn read_rows_of_file(journal: &Path) -> Result<(JournalHead, Vec<BilledRequest>)
         line.clear();
         let read = input.read_until(b'\n', &mut line);
         if read.map_err(JournalError::disk_error(journal, "read"))? == 0 {
-            return Ok((head, rows));
+            return Ok(rows);
         }
         let is_head = heads.find(line.get(..HEAD_BYTES.min(line.len())).unwrap_or_default());
         if is_head.is_none() && books.find(&line).is_none() {
@@ -170,5 +199,7 @@ fn to_billed_request(
     Some(BilledRequest { seq, at, is_inherited, row })
 }
 
+/// Sessions nest less deeply than this.
+const AGENT_DEPTH_MAX: u8 = 16;
 /// A head is recognized within its first bytes.
 const HEAD_BYTES: usize = 80;

@@ -233,7 +233,7 @@ pub(crate) fn phase_name(phase: Phase) -> &'static str {
         Phase::Streaming => "streaming",
         Phase::Waiting => "waiting",
         Phase::RunningTools => "running tools",
-        Phase::Settling(_) => "settling a call that was put off",
+        Phase::Settling(_) => "settling a deferred call",
         Phase::Attaching => "attaching",
         Phase::Stopping => "stopping",
         Phase::Ended(Terminal::Completed) => "completed",

@@ -33,7 +33,7 @@ pub struct FoldedJournal {
 }
 
 /// Limit on the damaged lines listed in a [`FoldedJournal`].
-pub const DAMAGES_MAX: usize = 100;
+pub(crate) const DAMAGES_MAX: usize = 100;
 
 /// Replays a journal. A file that does not exist is an empty journal.
 pub fn fold(path: &Path, settings: &Settings) -> Result<FoldedJournal, JournalError> {
@@ -62,7 +62,7 @@ pub struct ReplayStep<'a> {
 }
 
 /// Receives the parts of a replay; each method is optional.
-pub trait ReplayVisitor {
+pub(crate) trait ReplayVisitor {
     /// Called before an event is applied.
     fn visit_event(&mut self, _event: ReplayedEvent<'_>) {}
 
@@ -75,7 +75,7 @@ pub trait ReplayVisitor {
 
 /// An event from the journal, and the state before it.
 #[derive(Debug)]
-pub struct ReplayedEvent<'a> {
+pub(crate) struct ReplayedEvent<'a> {
     pub place: LinePlace,
     pub seq: u64,
     pub at: u64,
@@ -84,7 +84,7 @@ pub struct ReplayedEvent<'a> {
 }
 
 /// Replays a journal with a visitor.
-pub fn replay_with_visitor(
+pub(crate) fn replay_with_visitor(
     reader: JournalReader,
     settings: &Settings,
     visitor: impl ReplayVisitor,

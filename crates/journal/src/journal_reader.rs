@@ -34,16 +34,11 @@ pub struct JournalReader {
     path: PathBuf,
     /// Records of the current file after this one do not count.
     limit: u64,
-    /// The remaining files, with the limit of each.
-    later: VecDeque<(PathBuf, Box<dyn Read + Send>, u64)>,
+    later: VecDeque<LaterFile>,
     /// Lines that were read ahead.
     ahead: VecDeque<NumberedLine>,
-    /// The number of the last line.
-    number: u64,
-    /// The offset of that line in its file.
-    line_start: u64,
-    /// The file it is in, counted from 0.
-    file_index: usize,
+    /// The position of the last line.
+    place: LinePlace,
     /// Reading stops after this record.
     last_wanted: u64,
     /// If part of the file does not count: where the valid part ends, and the bytes after it.
@@ -64,6 +59,14 @@ pub struct LinePlace {
     pub number: u64,
     /// The offset of its first byte.
     pub start: u64,
+}
+
+/// A file of the journal that is read after the current one.
+struct LaterFile {
+    path: PathBuf,
+    input: Box<dyn Read + Send>,
+    /// Records after this one do not count.
+    limit: u64,
 }
 
 /// A line with its number and offset.
@@ -96,10 +99,10 @@ impl JournalReader {
         let mut limit = u64::MAX;
         for (_, path) in segment::find_later_segments(disk, path).into_iter().rev() {
             let after = segment::read_preceding_seq(disk, &path)?;
-            let file = disk
+            let input = disk
                 .open(&path, DiskOpenMode::Read)
                 .map_err(JournalError::disk_error(&path, "opened"))?;
-            reader.later.push_front((path, file, limit));
+            reader.later.push_front(LaterFile { path, input, limit });
             limit = limit.min(after);
         }
         reader.limit = limit;
@@ -114,9 +117,7 @@ impl JournalReader {
             limit: u64::MAX,
             later: VecDeque::new(),
             ahead: VecDeque::new(),
-            number: 0,
-            line_start: 0,
-            file_index: 0,
+            place: LinePlace::default(),
             last_wanted: u64::MAX,
             end: None,
             ready: VecDeque::new(),
@@ -141,7 +142,7 @@ impl JournalReader {
                 }
                 return Ok(None);
             };
-            (self.number, self.line_start) = (seen.number, seen.start);
+            self.place = LinePlace { number: seen.number, start: seen.start, ..self.place };
             match seen.line {
                 Ok(JournalLine::Group(group)) => self.accept_group(group),
                 Ok(JournalLine::Head(head)) => return Ok(Some(Ok(JournalEntry::Head(head)))),
@@ -164,10 +165,12 @@ impl JournalReader {
     }
 
     fn open_next_file(&mut self) -> bool {
-        let Some((path, file, limit)) = self.later.pop_front() else { return false };
-        self.lines = JournalLineReader::new(file);
-        (self.path, self.limit, self.end) = (path, limit.min(self.last_wanted), None);
-        self.file_index += 1;
+        let Some(next) = self.later.pop_front() else { return false };
+        self.lines = JournalLineReader::new(next.input);
+        self.path = next.path;
+        self.limit = next.limit.min(self.last_wanted);
+        self.end = None;
+        self.place.file += 1;
         true
     }
 
@@ -229,21 +232,21 @@ impl JournalReader {
     }
 
     /// Stops after this record, to read an earlier state.
-    pub fn stop_after(&mut self, seq: u64) {
+    pub(crate) fn stop_after(&mut self, seq: u64) {
         self.last_wanted = seq;
         self.limit = self.limit.min(seq);
     }
 
     /// The position of the last line.
     #[must_use]
-    pub fn line_place(&self) -> LinePlace {
-        LinePlace { file: self.file_index, number: self.number, start: self.line_start }
+    pub(crate) fn line_place(&self) -> LinePlace {
+        self.place
     }
 
     /// The number of the last line in its file, counted from 1.
     #[must_use]
     pub fn line_number(&self) -> u64 {
-        self.number
+        self.place.number
     }
 
     #[must_use]

@@ -76,7 +76,7 @@ impl JournalWriter {
     }
 
     /// The same, with a function for every step of the replay.
-    pub fn open_with_steps(
+    pub(crate) fn open_with_steps(
         path: &Path,
         opening: JournalOpenOptions,
         settings: &Settings,
@@ -189,7 +189,7 @@ impl JournalWriter {
     /// # Errors
     ///
     /// The disk fails. Then none of the items is stored. If the remedy is
-    /// [`Remedy::MakeRoom`](crate::DiskRemedy::MakeRoom), the caller may try again later.
+    /// [`DiskRemedy::MakeRoom`](crate::DiskRemedy::MakeRoom), the caller may try again later.
     pub fn append_items(
         &mut self,
         at: u64,
@@ -418,7 +418,8 @@ impl JournalWriter {
                 self.segment = next;
                 self.is_directory_synced = Arc::new(AtomicBool::new(true));
                 self.synced_seq = self.seq;
-                (self.unsynced_lines, self.unsynced_bytes) = (VecDeque::new(), 0);
+                self.unsynced_lines = VecDeque::new();
+                self.unsynced_bytes = 0;
                 self.is_broken = false;
                 self.warnings.push(format!(
                     "the disk could not keep the journal ({error}); it goes on in {}",

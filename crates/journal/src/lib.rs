@@ -48,10 +48,7 @@ pub use durability::Durability;
 pub use error::{DiskRemedy, JournalError};
 pub use explain::{ExplainedStep, explain_journal};
 pub use flusher::Flusher;
-pub use fold::{
-    FoldedJournal, ReplayStep, ReplayVisitor, ReplayedEvent, fold, has_unfinished_run, replay,
-    replay_with_visitor,
-};
+pub use fold::{FoldedJournal, ReplayStep, fold, has_unfinished_run, replay};
 pub use journal_lock::{LockedJournal, lock_journal};
 pub use journal_open_options::JournalOpenOptions;
 pub use journal_reader::{JournalEntry, JournalReader, LinePlace};

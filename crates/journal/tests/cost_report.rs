@@ -8,8 +8,8 @@ use std::path::Path;
 use session_fixtures::conversation;
 use windlass_journal::session_catalogue::fork_journal;
 use windlass_journal::{
-    CostTotals, Durability, JournalHead, JournalNote, JournalOpenOptions, JournalWriter,
-    NewRecordItem, SessionCatalogue, cost_report,
+    CostReport, CostTotals, Durability, JournalHead, JournalNote, JournalOpenOptions,
+    JournalWriter, NewRecordItem, SessionCatalogue, cost_report,
 };
 use windlass_vocabulary::{MicroUsd, Tokens, Usage};
 
@@ -74,9 +74,9 @@ fn every_request_is_counted_once_by_day_model_and_project() {
     assert_eq!(projects, [("/a".into(), one(2, 0)), ("/b".into(), one(1, 2))]);
     let (part, _) = cost_report::load_all_costs(&catalogue, Some(Path::new("/b"))).unwrap();
     assert_eq!(part.all, one(1, 2));
-    // A session alone shows everything that led to it.
-    let (rows, account) = cost_report::load_session_costs(&copy).unwrap();
-    assert_eq!((rows.len(), account.all), (2, one(1, 0)));
-    assert!(rows.iter().all(|booked| booked.is_inherited));
+    // A fork's own requests are those after the fork; it has made none.
+    assert_eq!(cost_report::load_requests(&copy).unwrap(), []);
+    let rows = cost_report::load_requests(&paths[0]).unwrap();
+    assert_eq!(CostReport::from_requests(&rows, None).all, one(1, 0));
     assert_eq!(rows[0].row.prices.as_deref(), Some("2026-11"));
 }

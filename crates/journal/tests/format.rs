@@ -239,7 +239,7 @@ fn a_clock_that_jumps_changes_no_order() {
     let expected: Vec<Event> =
         (1..=5).map(|number| Event::TimerFired { ticket: Ticket(number) }).collect();
     assert_eq!(read(&path), (expected, Vec::new(), 0));
-    windlass_journal::cost_report::load_session_costs(&path).unwrap();
+    windlass_journal::cost_report::load_requests(&path).unwrap();
 }
 
 #[test]

@@ -68,7 +68,8 @@ impl ManualSession {
                 Effect::StartTool { ticket, .. } => self.tools.push_back(ticket),
                 Effect::Finish(ending) => {
                     self.ending = Some(ending);
-                    (self.request, self.summary) = (None, None);
+                    self.request = None;
+                    self.summary = None;
                     self.tools.clear();
                 }
                 Effect::Tell(Notice::RequestStarted { input_estimate, .. }) => {

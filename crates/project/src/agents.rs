@@ -148,7 +148,11 @@ fn parse_tool_name(tool: &str) -> ToolName {
 }
 
 /// The provider's name of a model.
-pub fn resolve_agent_model(name: &str, config: &Config, lookup: &impl EnvLookup) -> ModelName {
+pub(crate) fn resolve_agent_model(
+    name: &str,
+    config: &Config,
+    lookup: &impl EnvLookup,
+) -> ModelName {
     let chosen = model_choice::choose_model(name, config, lookup);
     chosen.map_or_else(|_| ModelName::from(name), |chosen| ModelName::from(chosen.name.as_str()))
 }

@@ -34,7 +34,7 @@ impl RuleList {
 ///
 /// # Errors
 /// The file is not valid settings, is a symlink, or could not be written.
-pub fn append_rules(
+pub(crate) fn append_rules(
     path: &Path,
     list: RuleList,
     rules: &[String],

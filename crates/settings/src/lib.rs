@@ -38,7 +38,7 @@ mod sha256;
 pub mod trust;
 mod write_setting;
 
-pub use append_rules::{RuleList, append_rules};
+pub use append_rules::RuleList;
 pub use load_settings::load_settings;
 pub use loaded_settings::{LoadedSettings, SettingsFileRead, SettingsFileState, SourcedValue};
 pub use rule_files::{

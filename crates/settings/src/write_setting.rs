@@ -23,11 +23,11 @@ pub enum McpServerScope<'a> {
 /// The file is not valid JSON, is a symlink, or could not be written.
 pub fn write_mcp_server(
     path: &Path,
-    shelf: McpServerScope<'_>,
+    scope: McpServerScope<'_>,
     name: &str,
     server: Option<&Value>,
 ) -> Result<bool, SettingsWriteError> {
-    let mut keys = match shelf {
+    let mut keys = match scope {
         McpServerScope::All => vec!["mcpServers"],
         McpServerScope::Project(project) => vec!["projects", project, "mcpServers"],
     };

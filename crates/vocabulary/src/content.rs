@@ -95,7 +95,39 @@ impl ToolResult {
     }
 }
 
+impl ContentBlock {
+    /// The text of a text block, and nothing of any other.
+    #[must_use]
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            Self::Thinking(_)
+            | Self::ToolUse(_)
+            | Self::ToolResult(_)
+            | Self::Media(_)
+            | Self::Provider(_) => None,
+        }
+    }
+}
+
 impl ToolResultPart {
+    /// The text of a text part; media has none.
+    #[must_use]
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            Self::Media(_) => None,
+        }
+    }
+
+    /// The texts of all parts, with a line feed between two; it begins with the first that is not
+    /// empty.
+    #[must_use]
+    pub fn join_texts(parts: &[Self]) -> String {
+        let texts = parts.iter().filter_map(Self::as_text).skip_while(|text| text.is_empty());
+        texts.collect::<Vec<_>>().join("\n")
+    }
+
     /// Bytes of this part.
     #[must_use]
     pub fn bytes(&self) -> usize {
@@ -103,5 +135,20 @@ impl ToolResultPart {
             Self::Text(text) => text.len(),
             Self::Media(media) => media.data.len(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_joined_from_the_first_that_is_not_empty() {
+        let text = |text: &str| ToolResultPart::Text(text.into());
+        let media =
+            MediaContent { media_type: "image/png".into(), data: "".into(), name: "".into() };
+        let parts = [text(""), ToolResultPart::Media(media), text("a"), text(""), text("b")];
+        assert_eq!(ToolResultPart::join_texts(&parts), "a\n\nb");
+        assert_eq!(ToolResultPart::join_texts(&parts[..2]), "");
     }
 }

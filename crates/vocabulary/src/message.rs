@@ -129,12 +129,6 @@ impl Message {
     /// All text blocks joined: the answer as a user would see it.
     #[must_use]
     pub fn text(&self) -> String {
-        let mut joined = String::new();
-        for block in &self.content {
-            if let ContentBlock::Text(text) = block {
-                joined.push_str(text);
-            }
-        }
-        joined
+        self.content.iter().filter_map(ContentBlock::as_text).collect()
     }
 }

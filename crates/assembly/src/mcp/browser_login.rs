@@ -62,7 +62,7 @@ async fn start_login(
     lookup: &impl EnvLookup,
 ) -> Result<BrowserLogin, CommandError> {
     let failed = |error: &dyn std::fmt::Display| CommandError::failure(error.to_string());
-    let vault = open_token_store(lookup)?;
+    let token_store = open_token_store(lookup)?;
     let port = server.callback_port.unwrap_or(0);
     let listener = TcpListener::bind(("127.0.0.1", port)).await.map_err(|error| {
         CommandError::failure(format!("port {port} cannot be listened on: {error}"))
@@ -73,7 +73,7 @@ async fn start_login(
         client_id: server.client_id.clone(),
         ..OauthClientIdentity::default()
     };
-    let login = OauthLogin::begin(&server.url, &identity, "", &vault).await;
+    let login = OauthLogin::begin(&server.url, &identity, "", &token_store).await;
     let login = login.map_err(|error| failed(&error))?;
     Ok(BrowserLogin { login, listener, port, url: server.url.clone() })
 }

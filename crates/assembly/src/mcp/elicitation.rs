@@ -52,14 +52,13 @@ async fn ask_to_open_url(
     url: &str,
 ) -> ElicitationReply {
     let text = format!("{}\n{url}", question.message);
-    let questions = build_yes_no_question(&text, "Page", ("Open the page", "No"));
-    match ask_questions(session, question, &[questions], None).await {
+    match ask_for_consent(session, question, &text, "Page", "Open the page").await {
         Err(reply) => reply,
-        Ok(answers) if answers.get(&text).is_some_and(|answer| answer == "Open the page") => {
+        Ok(true) => {
             browser::open_in_browser(url);
             ElicitationReply::Accept(None)
         }
-        Ok(_) => ElicitationReply::Decline,
+        Ok(false) => ElicitationReply::Decline,
     }
 }
 
@@ -70,13 +69,11 @@ async fn ask_form(
     form: &ElicitationForm,
 ) -> ElicitationReply {
     if form.fields.is_empty() {
-        let questions = build_yes_no_question(&question.message, "Question", ("Yes", "No"));
-        return match ask_questions(session, question, &[questions], None).await {
+        return match ask_for_consent(session, question, &question.message, "Question", "Yes").await
+        {
             Err(reply) => reply,
-            Ok(answers) if answers.get(&question.message).is_some_and(|answer| answer == "Yes") => {
-                ElicitationReply::Accept(Some(json!({})))
-            }
-            Ok(_) => ElicitationReply::Decline,
+            Ok(true) => ElicitationReply::Accept(Some(json!({}))),
+            Ok(false) => ElicitationReply::Decline,
         };
     }
     let mut problem = None;
@@ -103,6 +100,21 @@ async fn ask_form(
 }
 
 /// Asks the questions, and returns the answer to each.
+/// Asks a question with two answers. Returns whether the user chose `yes`.
+async fn ask_for_consent(
+    session: &Session,
+    question: &ElicitationRequest,
+    text: &str,
+    header: &str,
+    yes: &str,
+) -> Result<bool, ElicitationReply> {
+    let options = [yes, "No"].map(|answer| json!({ "label": answer, "description": "" }));
+    let asked =
+        json!({ "question": text, "header": header, "options": options, "multiSelect": false });
+    let answers = ask_questions(session, question, &[asked], None).await?;
+    Ok(answers.get(text).is_some_and(|answer| answer == yes))
+}
+
 async fn ask_questions(
     session: &Session,
     question: &ElicitationRequest,
@@ -181,11 +193,6 @@ fn format_question(field: &ElicitationField) -> String {
         Some(value) => format!("{words} [{value}]"),
         None => words,
     }
-}
-
-fn build_yes_no_question(text: &str, header: &str, (yes, no): (&str, &str)) -> Value {
-    let options = [yes, no].map(|answer| json!({ "label": answer, "description": "" }));
-    json!({ "question": text, "header": header, "options": options, "multiSelect": false })
 }
 
 /// Questions are shown a few at a time.

@@ -207,12 +207,12 @@ pub fn start_servers(
 }
 
 /// The store for credentials: the key ring, or files if there is none.
-pub fn open_credential_store(lookup: &impl EnvLookup) -> Option<LoginStore> {
-    let vault = user_directories::state_directory(lookup)
+pub(crate) fn open_credential_store(lookup: &impl EnvLookup) -> Option<LoginStore> {
+    let token_store = user_directories::state_directory(lookup)
         .map(|folder| LoginStore::new(folder.join("mcp")))?;
     Some(match Keyring::detect(lookup) {
-        Ok(ring) => vault.with_secret_store(Arc::new(KeyringSecretStore(ring))),
-        Err(_) => vault,
+        Ok(ring) => token_store.with_secret_store(Arc::new(KeyringSecretStore(ring))),
+        Err(_) => token_store,
     })
 }
 

@@ -91,7 +91,7 @@ impl PromptExpander {
 
 /// Expands a message, with the rules that it permits for itself. Only text is expanded; a message
 /// with images is left unchanged.
-pub async fn expand_submission(
+pub(crate) async fn expand_submission(
     mut submission: PromptSubmission,
     custom_commands: &CustomCommands,
     names: &ExpansionVariables,

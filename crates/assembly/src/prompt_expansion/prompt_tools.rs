@@ -38,7 +38,7 @@ impl PromptTools {
     ) -> Result<String, String> {
         let outcome =
             self.call_tool_with_opinion("Read", &json!({ "file_path": path }), opinion).await?;
-        Ok(join_text_parts(outcome))
+        Ok(ToolResultPart::join_texts(&outcome.content))
     }
 
     /// Reads a server's resource if the mention names one. The user named it, so it is read unless
@@ -101,7 +101,8 @@ impl PromptTools {
     }
 
     async fn call_for_text(&self, name: &str, input: &Value) -> Result<String, String> {
-        self.call_tool(name, input).await.map(join_text_parts)
+        let outcome = self.call_tool(name, input).await?;
+        Ok(ToolResultPart::join_texts(&outcome.content))
     }
 
     async fn call_tool(&self, name: &str, input: &Value) -> Result<ToolOutcome, String> {
@@ -124,14 +125,6 @@ impl PromptTools {
         };
         Ok(tool.run(granted, ToolCallContext::new(Arc::clone(&self.tool_context))).await)
     }
-}
-
-fn join_text_parts(outcome: ToolOutcome) -> String {
-    let texts = outcome.content.into_iter().filter_map(|part| match part {
-        ToolResultPart::Text(text) => Some(text),
-        ToolResultPart::Media(_) => None,
-    });
-    texts.collect::<Vec<_>>().join("\n")
 }
 
 /// How long a shell snippet may take.

@@ -4,12 +4,11 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use windlass_journal::{CostReport, CostTotals};
+use windlass_journal::{CostReport, CostTotals, cost_report};
 
 use crate::directories::working_directory;
-use crate::session;
 use crate::session::session_lookup::find_session_here;
-use crate::session::{journal_error, session_cost};
+use crate::session::{self, journal_error};
 use windlass_host::command_error::CommandError;
 use windlass_host::display::human_format::{format_count, format_money};
 use windlass_host::display::text_table::{ColumnAlignment, render_table};
@@ -43,7 +42,7 @@ pub fn run(options: &CostOptions, lookup: &impl EnvLookup) -> Result<String, Com
             let catalogue = session::open_catalogue(lookup)?;
             let cwd = working_directory()?;
             let project = (!options.all).then_some(cwd.as_path());
-            let all = session_cost::sum_all_sessions(&catalogue, project)
+            let all = cost_report::load_all_costs(&catalogue, project)
                 .map_err(|error| journal_error(&error))?;
             unread = all.1;
             all.0
@@ -65,14 +64,14 @@ pub fn load_session_account(
     journal: &std::path::Path,
     project: Option<&str>,
 ) -> Result<CostReport, CommandError> {
-    let rows = session_cost::read_requests(journal).map_err(|error| journal_error(&error))?;
-    let mut account = CostReport::default();
-    session_cost::add_requests(&mut account, &rows, project);
-    Ok(account)
+    let rows = cost_report::load_requests(journal).map_err(|error| journal_error(&error))?;
+    Ok(CostReport::from_requests(&rows, project))
 }
 
 /// The cost of one session as text, with a bar for each request, and as JSON.
-pub fn render_session_cost(journal: &std::path::Path) -> Result<(String, Value), CommandError> {
+pub(crate) fn render_session_cost(
+    journal: &std::path::Path,
+) -> Result<(String, Value), CommandError> {
     let account = load_session_account(journal, None)?;
     Ok((
         format!(
@@ -104,14 +103,14 @@ pub fn render_session_cost_for_screen(
             )
         })
         .collect();
-    let sparks = render_request_costs(journal)?;
+    let request_costs = render_request_costs(journal)?;
     Ok([render_account_table(&account, CostGrouping::Model), narrow]
-        .map(|table| format!("{table}{sparks}")))
+        .map(|table| format!("{table}{request_costs}")))
 }
 
 fn render_request_costs(journal: &std::path::Path) -> Result<String, CommandError> {
-    let rows = session_cost::read_requests(journal).map_err(|error| journal_error(&error))?;
-    let costs: Vec<u64> = rows.iter().map(|booked| booked.row.cost.0).collect();
+    let rows = cost_report::load_requests(journal).map_err(|error| journal_error(&error))?;
+    let costs: Vec<u64> = rows.iter().map(|request| request.row.cost.0).collect();
     Ok(match costs.len() {
         0 | 1 => String::new(),
         _ => format!("\neach request  {}\n", render_sparkline(&costs)),
@@ -133,7 +132,7 @@ fn render_sparkline(numbers: &[u64]) -> String {
 const NO_REQUESTS: &str = "No requests yet.\n";
 const SPARKLINE_BARS_MAX: usize = 24;
 
-pub fn render_account_table(account: &CostReport, by: CostGrouping) -> String {
+pub(crate) fn render_account_table(account: &CostReport, by: CostGrouping) -> String {
     if account.all.requests == 0 && account.all.kept.0 == 0 {
         return NO_REQUESTS.to_owned();
     }
@@ -158,7 +157,7 @@ pub fn render_account_table(account: &CostReport, by: CostGrouping) -> String {
     text
 }
 
-pub fn account_to_json(account: &CostReport) -> Value {
+pub(crate) fn account_to_json(account: &CostReport) -> Value {
     let parts = |parts: &BTreeMap<String, CostTotals>| -> Value {
         parts.iter().map(|(name, totals)| (name.clone(), totals_to_json(totals))).collect()
     };

@@ -133,11 +133,11 @@ pub fn session_state(listed: &ListedSession) -> &'static str {
         return match listed.summary.last_run {
             LastRun::Open => "working",
             // It waits for the user: a prompt, an answer, a decision about a call.
-            LastRun::None | LastRun::Asking | LastRun::PutOff | LastRun::Ended(_) => "waiting",
+            LastRun::None | LastRun::Asking | LastRun::Deferred | LastRun::Ended(_) => "waiting",
         };
     }
     match listed.summary.last_run {
-        LastRun::PutOff => "waiting",
+        LastRun::Deferred => "waiting",
         LastRun::Open | LastRun::Asking => "interrupted",
         LastRun::Ended(terminal) if terminal.is_abort() => "interrupted",
         LastRun::Ended(terminal) if terminal.is_error() => "failed",
@@ -182,7 +182,7 @@ const TITLE_MAX: usize = 60;
 
 /// Earlier sessions of this directory, or how to go on with one: the session that is open cannot
 /// become another.
-pub fn render_resume_help(
+pub(crate) fn render_resume_help(
     wanted: Option<&str>,
     lookup: &impl EnvLookup,
 ) -> Result<String, CommandError> {

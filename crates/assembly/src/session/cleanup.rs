@@ -203,7 +203,7 @@ pub(super) fn mark_used(journal: &Path) {
 }
 
 /// Removes the transcript for other programs. Best effort: the session itself is deleted already.
-pub fn remove_transcript(path: &Path) {
+pub(crate) fn remove_transcript(path: &Path) {
     let _ = std::fs::remove_file(path);
     let _ = std::fs::remove_dir_all(path.with_extension(""));
 }
@@ -238,7 +238,7 @@ fn file_age(path: &Path) -> Option<Duration> {
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 /// How long sessions are kept by default.
-pub const CLEANUP_DAYS_DEFAULT: u32 = 30;
+pub(crate) const CLEANUP_DAYS_DEFAULT: u32 = 30;
 /// How long the trash keeps them.
 const TRASH_AGE: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 /// How far a clock may be ahead of the newest file before it is taken to be wrong.

@@ -13,7 +13,6 @@ pub mod journal_replay;
 mod known_secrets;
 pub mod predecessor;
 pub mod rewind_point;
-pub mod session_cost;
 pub mod session_lookup;
 pub mod session_pack;
 pub mod snapshots;
@@ -43,7 +42,7 @@ use windlass_provider::config::{Config, TranscriptLocation};
 
 use cleanup::SessionCleanup;
 use session_lookup::ResumeSource;
-pub use session_lookup::{find_newest_session, find_session};
+pub use session_lookup::find_session;
 
 #[derive(Debug)]
 pub struct SelectedSession {
@@ -93,7 +92,7 @@ pub fn find_transcript(
 
 /// Sessions of other programs, of this directory or of all, newest first, up to a limit: those that
 /// only have a transcript.
-pub fn list_foreign_sessions(
+pub(crate) fn list_foreign_sessions(
     known: &[ListedSession],
     project: Option<&Path>,
     count_max: usize,
@@ -105,7 +104,7 @@ pub fn list_foreign_sessions(
 }
 
 /// How many [`list_foreign_sessions`] would find without a limit.
-pub fn count_foreign_sessions(
+pub(crate) fn count_foreign_sessions(
     known: &[ListedSession],
     project: Option<&Path>,
     lookup: &impl EnvLookup,
@@ -139,7 +138,7 @@ pub fn delete_listed(
 }
 
 /// Selects the session. Creates no files.
-pub fn select_session(
+pub(crate) fn select_session(
     options: &SessionOptions,
     cwd: &Path,
     config: &Config,
@@ -224,7 +223,7 @@ fn check_flags(options: &SessionOptions) -> Result<(), CommandError> {
 }
 
 /// Where transcripts for other programs are written, if they are.
-pub fn transcript_root(config: &Config, lookup: &impl EnvLookup) -> Option<PathBuf> {
+pub(crate) fn transcript_root(config: &Config, lookup: &impl EnvLookup) -> Option<PathBuf> {
     match &config.transcripts {
         TranscriptLocation::Standard => user_directories::claude_directory(lookup),
         TranscriptLocation::Off => None,
@@ -336,7 +335,7 @@ fn select_by_path(new: SelectedSession, journal: &Path) -> SelectedSession {
 
 impl SelectedSession {
     /// Is there a run that did not come to its end?
-    pub fn check_unfinished(&self) -> Result<(), CommandError> {
+    pub(crate) fn check_unfinished(&self) -> Result<(), CommandError> {
         let ended = || {
             CommandError::usage(format!(
                 "the last run of the session {0} has ended; continue with a prompt: windlass -r \
@@ -358,11 +357,11 @@ impl SelectedSession {
     pub fn has_deferred_call(&self) -> bool {
         let older = self.forked_from.as_ref().or(self.journal.as_ref());
         let older = older.filter(|_| self.is_continued && self.last_record.is_none());
-        older.is_some_and(|journal| matches!(read_last_run(journal), Ok(LastRun::PutOff)))
+        older.is_some_and(|journal| matches!(read_last_run(journal), Ok(LastRun::Deferred)))
     }
 
     /// The head of its journal, if that is new.
-    pub fn build_journal_head(&self) -> JournalHead {
+    pub(crate) fn build_journal_head(&self) -> JournalHead {
         JournalHead {
             session: Some(SessionId::from(self.id.as_str())),
             project: Some(self.project.to_string_lossy().into_owned()),
@@ -372,7 +371,7 @@ impl SelectedSession {
     }
 
     /// Connects to the process that also keeps the journal, if there is one.
-    pub fn connect_relay(&self) -> Result<Option<RelayedDisk>, CommandError> {
+    pub(crate) fn connect_relay(&self) -> Result<Option<RelayedDisk>, CommandError> {
         let (Some(socket), Some(journal)) = (&self.relay, &self.journal) else { return Ok(None) };
         let root = journal.parent().unwrap_or(journal);
         RelayedDisk::connect(socket, root).map(Some).map_err(|error| {
@@ -383,12 +382,12 @@ impl SelectedSession {
         })
     }
 
-    pub fn is_fork(&self) -> bool {
+    pub(crate) fn is_fork(&self) -> bool {
         self.forked_from.is_some()
     }
 
     /// The directories with long outputs of the sessions it continues.
-    pub fn inherited_spills(&self) -> Vec<PathBuf> {
+    pub(crate) fn inherited_spills(&self) -> Vec<PathBuf> {
         let begins =
             self.forked_from.as_ref().or(self.journal.as_ref().filter(|_| self.is_continued));
         let mut places =
@@ -399,7 +398,7 @@ impl SelectedSession {
 
     /// Creates its folder, the copy of the source session, and its title. Returns the cleanup of
     /// unused sessions, to be started when this session is open.
-    pub fn create_files(
+    pub(crate) fn create_files(
         &self,
         swept_after_days: Option<u32>,
     ) -> Result<Option<SessionCleanup>, CommandError> {
@@ -446,7 +445,7 @@ impl SelectedSession {
         Ok(Some(SessionCleanup::new(catalogue, transcripts, in_use.collect(), days)))
     }
 
-    pub fn build_transcript(&self) -> TranscriptConfig {
+    pub(crate) fn build_transcript(&self) -> TranscriptConfig {
         let about = TranscriptContext {
             session: self.id.clone(),
             cwd: self.project.to_string_lossy().into_owned(),

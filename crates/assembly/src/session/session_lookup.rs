@@ -82,7 +82,7 @@ pub enum ReadableSession {
     Transcript(ListedSession),
 }
 
-pub fn find_newest_session(
+fn find_newest_session(
     catalogue: &SessionCatalogue,
     cwd: &Path,
 ) -> Result<ListedSession, CommandError> {

@@ -23,7 +23,7 @@ use crate::options::SessionOptions;
 use crate::sandbox::ENTRY_SUBCOMMAND;
 
 /// The hidden subcommand that looks at an overlay.
-pub const LOOK_SUBCOMMAND: &str = "__look";
+pub(crate) const LOOK_SUBCOMMAND: &str = "__look";
 /// Set where a whole session runs on a trial: the trial's folder.
 pub const TRIAL_VARIABLE: &str = "WINDLASS_TRIAL";
 /// Set where a session draws on a budget that several share: the budget's file.

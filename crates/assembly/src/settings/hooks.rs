@@ -31,7 +31,7 @@ impl SettingsLayers {
             problems.extend(unusable);
         }
         for plugin in self.plugins.iter().filter(|_| self.allows_extension_hooks()) {
-            let name = format!("plugin {}", plugin.name);
+            let name = plugin_hook_source(&plugin.name);
             match plugin.read_hooks() {
                 Ok(None) => {}
                 Ok(Some(value)) => {
@@ -56,7 +56,7 @@ impl SettingsLayers {
     }
 
     /// Checks that scripts of the project are still those that were trusted.
-    pub fn build_script_guard(&self) -> ScriptGuard {
+    pub(crate) fn build_script_guard(&self) -> ScriptGuard {
         // They run where the session starts.
         let cwd = std::env::current_dir().unwrap_or_else(|_| self.loaded.trust.root.clone());
         ScriptGuard::new(Arc::new(ProjectScripts(self.loaded.trusted_scripts(&cwd))))
@@ -79,7 +79,7 @@ impl SettingsLayers {
     }
 
     /// May plugins, skills, agents and commands have hooks?
-    pub fn allows_extension_hooks(&self) -> bool {
+    pub(crate) fn allows_extension_hooks(&self) -> bool {
         let settings = &self.loaded.settings;
         settings.hooks.disable_all_hooks != Some(true)
             && settings.hooks.allow_managed_hooks_only != Some(true)
@@ -115,4 +115,9 @@ fn find_missing_programs(hooks: &HookSet) -> Vec<String> {
         }
     }
     lines
+}
+
+/// What messages call the hooks of a plugin.
+pub(crate) fn plugin_hook_source(plugin: &str) -> String {
+    format!("plugin {plugin}")
 }

@@ -11,7 +11,7 @@ use windlass_host::user_directories;
 
 impl SettingsLayers {
     /// The work after a run. Nothing that costs a model call is done by default.
-    pub fn after_run_options(&self) -> After {
+    pub(crate) fn after_run_options(&self) -> After {
         let settings = &self.loaded.settings;
         let after = settings.memory.after_run.clone().unwrap_or_default();
         let memory = settings.memory.auto_memory_enabled.unwrap_or(after.memory == Some(true));

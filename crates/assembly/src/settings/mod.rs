@@ -1,7 +1,7 @@
 //! The settings in force: what the files and the flags say together, read once for a run. What they
 //! mean is in one file for each topic.
 
-mod hooks;
+pub(crate) mod hooks;
 mod memory;
 mod models;
 mod permissions;
@@ -100,7 +100,7 @@ impl SettingsLayers {
     }
 
     /// Plugins that the command line names. A folder without a plugin is left out with a warning.
-    pub fn add_plugins(&mut self, options: &HeadlessOptions, cwd: &Path) {
+    pub(crate) fn add_plugins(&mut self, options: &HeadlessOptions, cwd: &Path) {
         for root in &options.plugin_dir {
             self.add_plugin(Plugin::load(&cwd.join(root)));
         }

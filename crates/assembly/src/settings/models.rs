@@ -59,7 +59,7 @@ impl SettingsLayers {
 
     /// Applies `availableModels`: another model in a flag is an error, and one in a settings file
     /// is ignored with a warning. The built-in default is always allowed.
-    pub fn restrict_models(
+    pub(crate) fn restrict_models(
         &mut self,
         given: &ModelOptions,
         options: &mut ModelOptions,
@@ -101,7 +101,7 @@ impl SettingsLayers {
 
     /// Drops settings that the chosen models do not support. A flag stays, and fails later: settings are
     /// for all models, a flag is for this one.
-    pub fn drop_unsupported(
+    pub(crate) fn drop_unsupported(
         &mut self,
         given: &ModelOptions,
         options: &mut ModelOptions,
@@ -145,7 +145,7 @@ impl SettingsLayers {
     }
 
     /// Sets when the conversation is compacted automatically.
-    pub fn apply_compaction_limits(
+    pub(crate) fn apply_compaction_limits(
         &mut self,
         settings: &mut Settings,
         window: Option<u64>,

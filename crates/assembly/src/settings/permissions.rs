@@ -27,14 +27,14 @@ impl SettingsLayers {
     }
 
     /// Adds the rules, and sets the mode unless a flag does.
-    pub fn apply_permissions(
+    pub(crate) fn apply_permissions(
         &self,
         policy: &mut Policy,
         options: &PermissionOptions,
     ) -> Result<(), CommandError> {
         let loaded = &self.loaded;
-        let is_said = options.permission_mode.is_some() || options.dangerously_skip_permissions;
-        if let Some(mode) = loaded.mode.filter(|_| !is_said) {
+        let has_flag = options.permission_mode.is_some() || options.dangerously_skip_permissions;
+        if let Some(mode) = loaded.mode.filter(|_| !has_flag) {
             policy.mode = mode;
         }
         if loaded.forbids_bypass && policy.mode == PermissionMode::BypassPermissions {

@@ -10,7 +10,11 @@ use crate::sandbox::SandboxConfig;
 
 impl SettingsLayers {
     /// The flags count before the settings, unless managed settings turn the sandbox on.
-    pub fn resolve_sandbox(&self, flag: Option<SandboxUse>, hosts: &[String]) -> SandboxConfig {
+    pub(crate) fn resolve_sandbox(
+        &self,
+        flag: Option<SandboxUse>,
+        hosts: &[String],
+    ) -> SandboxConfig {
         let settings = self.loaded.settings.sandbox.clone().unwrap_or_default();
         let managed = self.loaded.is_managed("sandbox.enabled") && settings.enabled == Some(true);
         let when = flag.filter(|_| !managed).unwrap_or(
@@ -28,7 +32,7 @@ impl SettingsLayers {
     }
 
     /// Sets the variables of the settings for tools. The caller removes those that hold keys.
-    pub fn export_variables(&self, tool_context: &mut ToolSessionContext) {
+    pub(crate) fn export_variables(&self, tool_context: &mut ToolSessionContext) {
         // Commands do not get the telemetry settings, which may contain a collector's key.
         let shown = self.loaded.variables().filter(|(name, _)| !name.starts_with("OTEL_"));
         for (name, value) in shown {

@@ -9,7 +9,7 @@ use super::SettingsLayers;
 
 impl SettingsLayers {
     /// The language of answers, as a line of the system context.
-    pub fn build_language_context(&self) -> Option<(String, String)> {
+    pub(crate) fn build_language_context(&self) -> Option<(String, String)> {
         let named = self.loaded.settings.appearance.language.as_deref().map(str::trim)?;
         let language: String = named.chars().filter(|letter| !letter.is_control()).collect();
         let instruction = format!("answer in {language}, whatever language the question is in");
@@ -21,7 +21,7 @@ impl SettingsLayers {
     }
 
     /// The output style reported to clients, even if it waits for trust and is not applied.
-    pub fn requested_output_style(&self) -> String {
+    pub(crate) fn requested_output_style(&self) -> String {
         let mut items = self.loaded.trust.items.iter().rev();
         let withheld =
             items.find(|item| item.key == "outputStyle").and_then(|item| item.value.as_str());
@@ -31,7 +31,7 @@ impl SettingsLayers {
         }
     }
 
-    pub fn has_file_checkpointing(&self) -> bool {
+    pub(crate) fn has_file_checkpointing(&self) -> bool {
         self.loaded.settings.storage.file_checkpointing_enabled != Some(false)
     }
 
@@ -45,7 +45,7 @@ impl SettingsLayers {
     }
 
     /// Days after which sessions are removed.
-    pub fn cleanup_days(&self) -> Option<u32> {
+    pub(crate) fn cleanup_days(&self) -> Option<u32> {
         self.loaded.settings.storage.cleanup_period_days.map(NonZeroU32::get)
     }
 }

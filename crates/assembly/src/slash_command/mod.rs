@@ -63,7 +63,7 @@ pub enum SlashCommand {
 
 impl SlashCommand {
     /// Does it need a session in which something was said?
-    pub fn needs_history(&self) -> bool {
+    pub(crate) fn needs_history(&self) -> bool {
         matches!(
             self,
             Self::Compact(_)
@@ -88,7 +88,7 @@ impl SlashCommand {
         )
     }
 
-    pub fn needs_no_model(&self) -> bool {
+    pub(crate) fn needs_no_model(&self) -> bool {
         self.is_read_only() || matches!(self, Self::Rewind(_))
     }
 }

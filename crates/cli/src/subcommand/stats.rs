@@ -2,15 +2,15 @@
 //! cache gave less than expected. Errors are integers in hundredths of a percent.
 
 use serde_json::{Value, json};
-use windlass_journal::{BilledRequest, CostReport};
+use windlass_journal::{BilledRequest, CostReport, cost_report};
 use windlass_vocabulary::format_timestamp;
 
 use crate::args::SingleSessionArgs;
 use crate::words;
 use windlass_assembly::report::cost::totals_to_json;
+use windlass_assembly::session::journal_error;
 use windlass_assembly::session::session_lookup::find_session_here;
 use windlass_assembly::session::snapshots::{open_change_log, open_session_snapshots};
-use windlass_assembly::session::{journal_error, session_cost};
 use windlass_host::command_error::{CommandError, to_single_line};
 use windlass_host::display::human_format::{format_count, format_money};
 use windlass_host::environment::EnvLookup;
@@ -20,7 +20,7 @@ pub(crate) fn run(
     lookup: &impl EnvLookup,
 ) -> Result<String, CommandError> {
     let listed = find_session_here(args.session.as_deref(), lookup)?;
-    let rows = session_cost::read_requests(&listed.path).map_err(|error| journal_error(&error))?;
+    let rows = cost_report::load_requests(&listed.path).map_err(|error| journal_error(&error))?;
     let stats = SessionStats::from_rows(&rows);
     let snapshots = open_session_snapshots(&open_change_log(&listed.path)?, lookup);
     let (bytes, contents) = match snapshots.map(|snapshots| snapshots.measure()) {
@@ -54,8 +54,7 @@ struct SessionStats<'a> {
 
 impl<'a> SessionStats<'a> {
     fn from_rows(rows: &'a [BilledRequest]) -> Self {
-        let mut totals = CostReport::default();
-        session_cost::add_requests(&mut totals, rows, None);
+        let totals = CostReport::from_requests(rows, None);
         let errors: Vec<u64> = rows.iter().filter_map(estimate_error).collect();
         let (first, last) = errors.split_at(errors.len() / 2);
         let sum_tokens = |tokens: fn(&BilledRequest) -> u64| {

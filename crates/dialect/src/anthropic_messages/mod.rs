@@ -18,13 +18,14 @@ use alloc::vec::Vec;
 
 use windlass_vocabulary::{ModelFailure, ModelName, ModelRequest, WireFormat};
 
+use crate::credential::stream_headers;
 use crate::json_writer::to_json_list;
-use crate::provider_error::FailedResponse;
 use crate::provider_rules::{ANTHROPIC_MESSAGES, ProviderRules};
 use crate::stream_decoder::StreamDecoder;
 use crate::web_search::{USES_MAX, WebSearchDomains};
 use crate::{
-    Credential, Dialect, EncodedRequest, EncodedRequestCache, HeaderLookup, ResponseDecoder,
+    Credential, Dialect, EncodedRequest, EncodedRequestCache, FailedResponse, HeaderLookup,
+    ResponseDecoder,
 };
 
 /// The dialect of `POST /v1/messages`.
@@ -52,18 +53,9 @@ impl Dialect for AnthropicMessages {
     }
 
     fn headers(&self, credential: &Credential) -> Vec<(String, String)> {
-        let mut headers = alloc::vec![
-            (String::from("content-type"), String::from("application/json")),
-            (String::from("accept"), String::from("text/event-stream")),
-            (String::from("anthropic-version"), String::from(API_VERSION)),
-        ];
-        match credential {
-            Credential::None => {}
-            Credential::Key(key) => headers.push((String::from("x-api-key"), key.clone())),
-            Credential::Bearer(token) => {
-                headers.push((String::from("authorization"), format!("Bearer {token}")));
-            }
-        }
+        let mut headers = stream_headers();
+        headers.push((String::from("anthropic-version"), String::from(API_VERSION)));
+        headers.extend(credential.to_header(Some("x-api-key")));
         headers
     }
 
@@ -102,14 +94,8 @@ impl Dialect for AnthropicMessages {
         request_id(headers)
     }
 
-    fn classify_failure(
-        &self,
-        status: u16,
-        headers: HeaderLookup<'_>,
-        body: &[u8],
-        now_unix_seconds: u64,
-    ) -> ModelFailure {
-        failure::classify_response(&FailedResponse { status, headers, body, now_unix_seconds })
+    fn classify_failure(&self, response: &FailedResponse<'_>) -> ModelFailure {
+        failure::classify_response(response)
     }
 }
 

@@ -17,12 +17,13 @@ use alloc::vec::Vec;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use windlass_vocabulary::{ModelFailure, ModelName, ModelRequest, WireFormat};
 
-use crate::provider_error::FailedResponse;
+use crate::credential::stream_headers;
 use crate::provider_rules::{GEMINI, ProviderRules};
 use crate::stream_decoder::StreamDecoder;
 use crate::web_search::WebSearchDomains;
 use crate::{
-    Credential, Dialect, EncodedRequest, EncodedRequestCache, HeaderLookup, ResponseDecoder,
+    Credential, Dialect, EncodedRequest, EncodedRequestCache, FailedResponse, HeaderLookup,
+    ResponseDecoder,
 };
 
 /// The dialect of `POST /v1beta/models/…:streamGenerateContent`.
@@ -47,18 +48,7 @@ impl Dialect for Gemini {
     }
 
     fn headers(&self, credential: &Credential) -> Vec<(String, String)> {
-        let mut headers = alloc::vec![
-            (String::from("content-type"), String::from("application/json")),
-            (String::from("accept"), String::from("text/event-stream")),
-        ];
-        match credential {
-            Credential::None => {}
-            Credential::Key(key) => headers.push((String::from("x-goog-api-key"), key.clone())),
-            Credential::Bearer(token) => {
-                headers.push((String::from("authorization"), format!("Bearer {token}")));
-            }
-        }
-        headers
+        stream_headers().into_iter().chain(credential.to_header(Some("x-goog-api-key"))).collect()
     }
 
     fn encode_cached(
@@ -83,14 +73,8 @@ impl Dialect for Gemini {
         headers("x-request-id").or_else(|| headers("x-goog-request-id"))
     }
 
-    fn classify_failure(
-        &self,
-        status: u16,
-        headers: HeaderLookup<'_>,
-        body: &[u8],
-        now_unix_seconds: u64,
-    ) -> ModelFailure {
-        failure::classify_response(&FailedResponse { status, headers, body, now_unix_seconds })
+    fn classify_failure(&self, response: &FailedResponse<'_>) -> ModelFailure {
+        failure::classify_response(response)
     }
 }
 

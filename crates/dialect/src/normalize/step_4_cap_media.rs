@@ -63,10 +63,10 @@ pub(crate) fn cap_media(
 fn decide_media(media: &[MediaItemRecord], rules: &ProviderRules) -> Vec<MediaDecision> {
     let kept_from = find_window_start(media, rules);
     let images = media.iter().skip(kept_from).filter(|item| item.is_image).count();
-    let is_crowd = images > rules.media.many_images_threshold;
+    let has_many_images = images > rules.media.many_images_threshold;
     let fate = |(position, item): (usize, &MediaItemRecord)| match () {
         () if position < kept_from => MediaDecision::Evicted,
-        () if is_crowd && item.is_big => MediaDecision::TooBig,
+        () if has_many_images && item.is_big => MediaDecision::TooBig,
         () => MediaDecision::Sent,
     };
     media.iter().enumerate().map(fate).collect()

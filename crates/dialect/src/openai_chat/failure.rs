@@ -1,4 +1,4 @@
-//! What a complaint in the words of this wire and of `POST /v1/responses` demands of the loop.
+//! What an error in the words of this wire and of `POST /v1/responses` demands of the loop.
 //! Codes decide where there are any; imitations often have only words.
 
 use alloc::format;
@@ -23,7 +23,7 @@ pub(crate) fn classify_response(reply: &FailedResponse<'_>) -> ModelFailure {
     failure
 }
 
-/// A complaint inside a stream that began well.
+/// An error inside a stream that began well.
 pub(crate) fn classify_stream_error(error: &ProviderError) -> ModelFailure {
     let mut message = first_line(&error.message);
     if message.is_empty() {

@@ -10,17 +10,17 @@ pub(crate) mod request;
 mod stream;
 
 use alloc::boxed::Box;
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
 use windlass_vocabulary::{ModelFailure, ModelName, ModelRequest, WireFormat};
 
-use crate::provider_error::FailedResponse;
+use crate::credential::stream_headers;
 use crate::provider_rules::{OPENAI_CHAT, ProviderRules};
 use crate::stream_decoder::StreamDecoder;
 use crate::{
-    Credential, Dialect, EncodedRequest, EncodedRequestCache, HeaderLookup, ResponseDecoder,
+    Credential, Dialect, EncodedRequest, EncodedRequestCache, FailedResponse, HeaderLookup,
+    ResponseDecoder,
 };
 
 /// The dialect of `POST /v1/chat/completions`.
@@ -61,25 +61,12 @@ impl Dialect for OpenaiChat {
         headers("x-request-id")
     }
 
-    fn classify_failure(
-        &self,
-        status: u16,
-        headers: HeaderLookup<'_>,
-        body: &[u8],
-        now_unix_seconds: u64,
-    ) -> ModelFailure {
-        failure::classify_response(&FailedResponse { status, headers, body, now_unix_seconds })
+    fn classify_failure(&self, response: &FailedResponse<'_>) -> ModelFailure {
+        failure::classify_response(response)
     }
 }
 
 /// Both kinds of credential are bearer tokens here.
 pub(crate) fn build_headers(credential: &Credential) -> Vec<(String, String)> {
-    let mut headers = alloc::vec![
-        (String::from("content-type"), String::from("application/json")),
-        (String::from("accept"), String::from("text/event-stream")),
-    ];
-    if let Credential::Key(token) | Credential::Bearer(token) = credential {
-        headers.push((String::from("authorization"), format!("Bearer {token}")));
-    }
-    headers
+    stream_headers().into_iter().chain(credential.to_header(None)).collect()
 }

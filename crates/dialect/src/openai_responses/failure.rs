@@ -1,5 +1,5 @@
-//! Complaints inside a stream. Replies that are not a stream complain in the same words as on the
-//! chat wire and are judged there.
+//! Errors inside a stream. Replies that are not a stream name their errors in the same words as on
+//! the chat wire and are classified there.
 
 use windlass_vocabulary::ModelFailure;
 

@@ -17,13 +17,12 @@ use alloc::vec::Vec;
 use windlass_vocabulary::{ModelFailure, ModelName, ModelRequest, WireFormat};
 
 use crate::json_writer::to_json_list;
-use crate::provider_error::FailedResponse;
 use crate::provider_rules::{OPENAI_RESPONSES, ProviderRules};
 use crate::stream_decoder::StreamDecoder;
 use crate::web_search::WebSearchDomains;
 use crate::{
-    Credential, Dialect, EncodedRequest, EncodedRequestCache, HeaderLookup, ResponseDecoder,
-    openai_chat,
+    Credential, Dialect, EncodedRequest, EncodedRequestCache, FailedResponse, HeaderLookup,
+    ResponseDecoder, openai_chat,
 };
 
 /// The dialect of `POST /v1/responses`.
@@ -77,18 +76,7 @@ impl Dialect for OpenaiResponses {
         headers("x-request-id")
     }
 
-    fn classify_failure(
-        &self,
-        status: u16,
-        headers: HeaderLookup<'_>,
-        body: &[u8],
-        now_unix_seconds: u64,
-    ) -> ModelFailure {
-        openai_chat::failure::classify_response(&FailedResponse {
-            status,
-            headers,
-            body,
-            now_unix_seconds,
-        })
+    fn classify_failure(&self, response: &FailedResponse<'_>) -> ModelFailure {
+        openai_chat::failure::classify_response(response)
     }
 }

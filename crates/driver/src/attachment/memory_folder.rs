@@ -32,24 +32,30 @@ impl MemoryFolder {
 impl AttachmentFinder for MemoryFolder {
     fn find(&self, prompt: &str) -> Option<String> {
         let wanted = extract_keywords(prompt);
-        let mut notes: Vec<(usize, PathBuf, String)> = Vec::new();
+        let mut notes: Vec<RelevantNote> = Vec::new();
         for path in list_markdown_files(&self.folder) {
             let Some(text) = read_note(&path) else { continue };
-            let shared = extract_keywords(&text).intersection(&wanted).count();
-            if shared >= SHARED_MIN {
-                notes.push((shared, path, text));
+            let shared_words = extract_keywords(&text).intersection(&wanted).count();
+            if shared_words >= SHARED_MIN {
+                notes.push(RelevantNote { shared_words, path, text });
             }
         }
         // Best first, then by name, so that the same prompt finds the same notes.
-        notes.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+        notes.sort_by(|a, b| (b.shared_words, &a.path).cmp(&(a.shared_words, &b.path)));
         let shown: Vec<String> = notes
             .into_iter()
             .take(SHOWN_MAX)
-            .map(|(_, path, text)| format!("From {}:\n{}", path.display(), text.trim()))
+            .map(|note| format!("From {}:\n{}", note.path.display(), note.text.trim()))
             .collect();
         (!shown.is_empty())
             .then(|| format!("Notes that may matter here.\n\n{}", shown.join("\n\n")))
     }
+}
+
+struct RelevantNote {
+    shared_words: usize,
+    path: PathBuf,
+    text: String,
 }
 
 /// The Markdown files directly in a folder, sorted by name, up to a limit.

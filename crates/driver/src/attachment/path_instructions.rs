@@ -70,12 +70,12 @@ impl PathInstructions {
             .iter()
             .flat_map(|file| path_instructions.load_instructions(Path::new(file.as_ref())))
             .collect();
-        let mut said = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
         let mut words = String::new();
         for PathInstruction { path: place, text } in found {
-            let fits = said.bytes + text.len() <= BYTES_MAX;
-            if fits && said.paths.insert(place.clone()) {
-                said.bytes += text.len();
+            let fits = sent.bytes + text.len() <= BYTES_MAX;
+            if fits && sent.paths.insert(place.clone()) {
+                sent.bytes += text.len();
                 words.push_str(&format!("\n\nFrom {}:\n\n{}", place.display(), text.trim()));
             }
         }

@@ -92,11 +92,7 @@ impl SessionHookBackend {
         let allowance = self.allowance;
         call_context.call_limits = CallLimits { policy, allowance };
         let outcome = tool.run(granted, call_context).await;
-        let texts = outcome.content.iter().filter_map(|part| match part {
-            ToolResultPart::Text(text) => Some(text.as_str()),
-            ToolResultPart::Media(_) => None,
-        });
-        let text = texts.collect::<Vec<_>>().join("\n");
+        let text = ToolResultPart::join_texts(&outcome.content);
         let text = if outcome.is_error { Err(text) } else { Ok(text) };
         Ok(HookBackendReply { text, spent: outcome.spent })
     }

@@ -74,7 +74,11 @@ impl HookFacts {
             HookSubject::Batch(calls) => {
                 let one = |(call, result): &(ToolCall, windlass_vocabulary::ToolResult)| {
                     let mut fields = build_call_fields(call);
-                    insert_field(&mut fields, "tool_response", join_result_text(&result.content));
+                    insert_field(
+                        &mut fields,
+                        "tool_response",
+                        ToolResultPart::join_texts(&result.content),
+                    );
                     Value::Object(fields)
                 };
                 into_object(json!({ "tool_calls": calls.iter().map(one).collect::<Vec<_>>() }))
@@ -159,10 +163,10 @@ pub(crate) fn build_changed_files(files: &[ChangedFile], count: usize) -> Map<St
 /// A task running in the background; `None` if it has ended.
 pub(crate) fn render_background_task(task: &BackgroundTask) -> Option<Value> {
     let kind = if task.is_agent { "local_agent" } else { "local_bash" };
-    let told = json!({
+    let described = json!({
         "task_id": task.id, "task_type": kind, "description": task.command, "status": "running",
     });
-    task.end_summary.is_none().then_some(told)
+    task.end_summary.is_none().then_some(described)
 }
 
 pub(crate) fn build_question_fields(question: &PermissionQuestion) -> Map<String, Value> {
@@ -197,7 +201,7 @@ fn build_call_fields(call: &ToolCall) -> Map<String, Value> {
 fn build_outcome_fields(call: &ToolCall, outcome: &ToolOutcome) -> Map<String, Value> {
     let mut fields = build_call_fields(call);
     insert_field(&mut fields, "duration_ms", outcome.took.0);
-    let text = join_result_text(&outcome.content);
+    let text = ToolResultPart::join_texts(&outcome.content);
     if outcome.is_error {
         insert_field(&mut fields, "error", text);
         insert_field(&mut fields, "is_interrupt", false);
@@ -210,19 +214,6 @@ fn build_outcome_fields(call: &ToolCall, outcome: &ToolOutcome) -> Map<String, V
 
 fn insert_field(fields: &mut Map<String, Value>, name: &str, value: impl Into<Value>) {
     fields.insert(name.to_owned(), value.into());
-}
-
-fn join_result_text(content: &[ToolResultPart]) -> String {
-    let mut words = String::new();
-    for part in content {
-        if let ToolResultPart::Text(text) = part {
-            if !words.is_empty() {
-                words.push('\n');
-            }
-            words.push_str(text);
-        }
-    }
-    words
 }
 
 /// A model's output need not be JSON; then it is passed on as text.

@@ -45,7 +45,8 @@ impl HookTasks {
     pub(crate) fn report_to(&mut self, events: mpsc::Sender<Event>) {
         self.hooks.report_to(&events);
         self.events = events;
-        (self.run, self.idle) = (CancellationToken::new(), CancellationToken::new());
+        self.run = CancellationToken::new();
+        self.idle = CancellationToken::new();
     }
 
     pub(crate) fn run_hooks(

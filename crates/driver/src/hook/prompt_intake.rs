@@ -15,9 +15,8 @@ use serde_json::{Map, Value, json};
 use tokio::task::JoinSet;
 use windlass_engine::Event;
 use windlass_hook::{CombinedHookResult, HookEvent};
-use windlass_vocabulary::notice::RunEnding;
 use windlass_vocabulary::{
-    AttachmentKind, ContentBlock, HookVerdict, MicroUsd, Notice, PermissionMode, Terminal, Usage,
+    AttachmentKind, ContentBlock, HookVerdict, MicroUsd, Notice, PermissionMode, Terminal,
 };
 
 use super::{PendingHooks, SessionHooks, env_file};
@@ -245,16 +244,7 @@ impl PromptIntake {
     fn report_run_ended(&self, terminal: Terminal, why: String, cost: MicroUsd) {
         let notice_sender = &self.hooks.notice_sender;
         notice_sender.send(Notice::RunStarted);
-        notice_sender.send(Notice::RunEnded(RunEnding {
-            terminal,
-            outcome: None,
-            why,
-            failure: None,
-            turns: 0,
-            usage: Usage::default(),
-            cost,
-            deferred: None,
-        }));
+        notice_sender.report_run_without_turns(terminal, why, cost);
     }
 
     async fn import_variables(&mut self) {
@@ -296,13 +286,7 @@ fn block_after_panic(error: &tokio::task::JoinError) -> CombinedHookResult {
 }
 
 fn collect_prompt_text(submission: &PromptSubmission) -> String {
-    let mut text = String::new();
-    for block in &submission.content {
-        if let ContentBlock::Text(words) = block {
-            text.push_str(words);
-        }
-    }
-    text
+    submission.content.iter().filter_map(ContentBlock::as_text).collect()
 }
 
 /// How long the first prompt waits for session start hooks.

@@ -61,8 +61,8 @@ fn find_task_changes(
                    was: Option<TaskStatus>,
                    is: TaskStatus| {
         let fields = || {
-            let told = json!({ "task_id": id, "task_subject": subject });
-            let mut fields = told.as_object().cloned().unwrap_or_default();
+            let task = json!({ "task_id": id, "task_subject": subject });
+            let mut fields = task.as_object().cloned().unwrap_or_default();
             fields.extend(about.map(|about| ("task_description".to_owned(), about.into())));
             fields
         };

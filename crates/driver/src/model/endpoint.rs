@@ -99,8 +99,8 @@ impl Endpoint {
     /// Sets its own provider rules, for a partner cloud that accepts less or a local server that
     /// accepts everything. The wire is always that of the endpoint.
     #[must_use]
-    pub fn with_provider_rules(mut self, law: ProviderRules) -> Self {
-        self.provider_rules = Some(law);
+    pub fn with_provider_rules(mut self, rules: ProviderRules) -> Self {
+        self.provider_rules = Some(rules);
         self
     }
 

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use reqwest::Response;
-use windlass_dialect::Dialect;
+use windlass_dialect::{Dialect, FailedResponse};
 use windlass_vocabulary::{FailureKind, ModelFailure};
 
 use crate::clock::{self, timeout};
@@ -27,9 +27,12 @@ pub(crate) async fn read_failure(mut response: Response, dialect: &dyn Dialect) 
     let coding = content_encoding(&response);
     // A compressed body is not read: it could not be parsed, and a zip bomb does no harm unopened.
     let body = if coding.is_none() { read_body(&mut response).await } else { Vec::new() };
-    let headers = |name: &str| header(&response, name);
-    let now = clock::unix_millis() / 1000;
-    let mut failure = dialect.classify_failure(status.as_u16(), &headers, &body, now);
+    let mut failure = dialect.classify_failure(&FailedResponse {
+        status: status.as_u16(),
+        headers: &|name| header(&response, name),
+        body: &body,
+        now_unix_seconds: clock::unix_millis() / 1000,
+    });
     if let Some(coding) = coding {
         let coding: String = coding.chars().take(20).filter(char::is_ascii_graphic).collect();
         failure.message.push_str(&format!(

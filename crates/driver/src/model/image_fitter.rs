@@ -34,19 +34,23 @@ impl ImageFitter {
     pub(crate) async fn fit_request<'a>(
         &self,
         request: &'a ModelRequest,
-        law: &ProviderRules,
+        rules: &ProviderRules,
         notice_sender: &NoticeSender,
     ) -> Cow<'a, ModelRequest> {
         let count: usize = request.messages.iter().map(|message| count_media(message)).sum();
         if count == 0 {
             return Cow::Borrowed(request);
         }
-        let is_crowd = count > law.media.many_images_threshold;
-        let edge = if is_crowd { law.media.many_images_edge_max } else { law.media.image_edge_max };
+        let has_many_images = count > rules.media.many_images_threshold;
+        let edge = if has_many_images {
+            rules.media.many_images_edge_max
+        } else {
+            rules.media.image_edge_max
+        };
         let limits = ImageLimits {
             side_max: edge,
-            base64_bytes_max: law.media.item_bytes_max,
-            media_types: law.media.image_types,
+            base64_bytes_max: rules.media.item_bytes_max,
+            media_types: rules.media.image_types,
         };
         let last = self.lock_cache().clone();
         let mut forms = Vec::with_capacity(request.messages.len());

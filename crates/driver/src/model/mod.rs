@@ -7,6 +7,7 @@
 
 mod answer_ids;
 mod answer_stream;
+mod collected_answer;
 mod endpoint;
 mod error_response;
 mod http_endpoint;

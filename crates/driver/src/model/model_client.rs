@@ -261,9 +261,9 @@ impl ModelClient {
     }
 
     fn warn_notes_once(&self, notes: Vec<String>) {
-        let mut told = self.warned_notes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut warned = self.warned_notes.lock().unwrap_or_else(PoisonError::into_inner);
         for note in notes {
-            if told.len() < NOTES_MAX && told.insert(note.clone()) {
+            if warned.len() < NOTES_MAX && warned.insert(note.clone()) {
                 self.notice_sender.warn(note);
             }
         }

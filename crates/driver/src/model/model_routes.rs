@@ -72,17 +72,16 @@ impl EndpointRoute {
         let dialect = dialect(endpoint.wire).ok_or(SessionStartError::Wire(endpoint.wire))?;
         // The provider rules' wire decides whose signed blocks may be sent back, so it must be the
         // one in use.
-        let law =
-            endpoint.provider_rules.clone().map(|law| ProviderRules { wire: endpoint.wire, ..law });
+        let provider_rules = endpoint.provider_rules.clone();
+        let provider_rules =
+            provider_rules.map(|rules| ProviderRules { wire: endpoint.wire, ..rules });
         let http = HttpEndpoint::new(endpoint, dialect, timeouts, clients)?;
-        let written = Mutex::default();
-        let darkroom = ImageFitter::default();
         Ok(Self {
             dialect,
             http,
-            provider_rules: law,
-            encode_cache: written,
-            image_fitter: darkroom,
+            provider_rules,
+            encode_cache: Mutex::default(),
+            image_fitter: ImageFitter::default(),
         })
     }
 
@@ -92,8 +91,8 @@ impl EndpointRoute {
         if request.source != RequestSource::Main {
             return self.dialect.encode(request, self.provider_rules());
         }
-        let mut written = self.encode_cache.lock().unwrap_or_else(PoisonError::into_inner);
-        self.dialect.encode_cached(request, self.provider_rules(), &mut written)
+        let mut encode_cache = self.encode_cache.lock().unwrap_or_else(PoisonError::into_inner);
+        self.dialect.encode_cached(request, self.provider_rules(), &mut encode_cache)
     }
 
     pub(crate) fn provider_rules(&self) -> &ProviderRules {

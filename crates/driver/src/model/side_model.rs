@@ -17,11 +17,12 @@ use windlass_tool::side_question::{
     SideAnswer, SideAnswerFuture, SideModel, SideQuestion, SideSearchDomains,
 };
 use windlass_vocabulary::{
-    AgentId, AttemptId, ContentBlock, Message, MessageId, MessageOrigin, Messages, MetaKind,
-    MicroUsd, ModelFacts, ModelFailure, ModelRequest, RequestSource, ThinkingMode, Tokens, Usage,
+    AgentId, AttemptId, Message, MessageId, MessageOrigin, Messages, MetaKind, MicroUsd,
+    ModelFacts, ModelFailure, ModelRequest, RequestSource, ThinkingMode, Tokens,
 };
 
 use super::ModelClient;
+use super::collected_answer::CollectedAnswer;
 use crate::clock;
 use crate::observer::Observation;
 use crate::panic_guard::catch_panic;
@@ -110,7 +111,7 @@ impl SessionSideModel {
             },
         };
         let searched = multiply_fee(fee, answer_so_far.search_count());
-        let usage = answer_so_far.usage;
+        let usage = answer_so_far.collected.usage;
         let reply = answer_so_far.into_answer(text, facts, input);
         let reply = SideAnswer { spent: reply.spent + searched, ..reply };
         self.model.notice_sender.observe(Observation::SideQuestionEnded {
@@ -177,31 +178,12 @@ impl SessionSideModel {
         let mut answer = self.model.open_side_question(&request, search.as_ref()).await?;
         loop {
             for piece in answer.next().await {
-                match piece {
-                    DecodedEvent::Raw(event) => {
-                        collect_links(&event, &mut answer_so_far.links);
-                        answer_so_far.searches = count_searches(&event, answer_so_far.searches);
-                    }
-                    DecodedEvent::Block(ContentBlock::Text(text)) => {
-                        answer_so_far.text.push_str(&text);
-                    }
-                    DecodedEvent::Usage(usage) => {
-                        answer_so_far.usage = answer_so_far.usage.max(&usage);
-                    }
-                    DecodedEvent::Failed(failure) => return Err(failure),
-                    DecodedEvent::Ended { usage, .. } => {
-                        answer_so_far.usage = answer_so_far.usage.max(&usage);
-                        return Ok(());
-                    }
-                    DecodedEvent::Started { .. }
-                    | DecodedEvent::Text(_)
-                    | DecodedEvent::Thinking(_)
-                    | DecodedEvent::CallStarted { .. }
-                    | DecodedEvent::CallInput(_)
-                    | DecodedEvent::Block(_)
-                    | DecodedEvent::Call { .. }
-                    | DecodedEvent::ToolResultsCleared { .. }
-                    | DecodedEvent::Ping => {}
+                if let DecodedEvent::Raw(event) = &piece {
+                    collect_links(event, &mut answer_so_far.links);
+                    answer_so_far.searches = count_searches(event, answer_so_far.searches);
+                }
+                if answer_so_far.collected.add(&piece)? {
+                    return Ok(());
                 }
             }
         }
@@ -211,10 +193,9 @@ impl SessionSideModel {
 #[derive(Default)]
 struct SideAnswerBuilder {
     is_sent: bool,
-    text: String,
+    collected: CollectedAnswer,
     links: Vec<WebSearchLink>,
     searches: u32,
-    usage: Usage,
 }
 
 impl SideAnswerBuilder {
@@ -224,17 +205,13 @@ impl SideAnswerBuilder {
     }
 
     /// A request that was sent counts as paid for, even if the server reports no usage.
-    fn into_answer(
-        mut self,
-        end: Result<(), String>,
-        facts: &ModelFacts,
-        input: Tokens,
-    ) -> SideAnswer {
-        if self.is_sent && self.usage.input_total() == Tokens(0) && end.is_ok() {
-            self.usage.input = input;
+    fn into_answer(self, end: Result<(), String>, facts: &ModelFacts, input: Tokens) -> SideAnswer {
+        let CollectedAnswer { text, mut usage } = self.collected;
+        if self.is_sent && usage.input_total() == Tokens(0) && end.is_ok() {
+            usage.input = input;
         }
         let links = self.links.into_iter().map(|link| (link.title, link.url)).collect();
-        SideAnswer { answer: end.map(|()| self.text), links, spent: facts.prices.cost(&self.usage) }
+        SideAnswer { answer: end.map(|()| text), links, spent: facts.prices.cost(&usage) }
     }
 }
 

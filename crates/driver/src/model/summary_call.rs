@@ -3,12 +3,12 @@
 //! One model call through the same code as any other, collected instead of streamed. The engine
 //! decides on fallbacks, on the use of the text, and what to do without it.
 
-use windlass_dialect::DecodedEvent;
 use windlass_engine::Event;
-use windlass_vocabulary::{ContentBlock, FailureKind, ModelFailure, ModelRequest, Ticket, Usage};
+use windlass_vocabulary::{ModelFailure, ModelRequest, Ticket};
 
 use super::ModelClient;
-use crate::panic_guard::catch_panic;
+use super::collected_answer::CollectedAnswer;
+use crate::panic_guard::catch_call_panic;
 use crate::session_journal::durability::DurabilityGate;
 
 /// Sends the request, and reports the text and the usage.
@@ -18,45 +18,23 @@ pub(crate) async fn summarize(
     request: &ModelRequest,
     gate: DurabilityGate,
 ) -> Event {
-    let mut usage = Usage::default();
-    let result =
-        catch_panic(collect_text(model, request, gate, &mut usage)).await.unwrap_or_else(|words| {
-            Err(ModelFailure::new(
-                FailureKind::Misconfigured,
-                format!("a fault inside Windlass ended the call: {words}"),
-            ))
-        });
-    Event::SummaryEnded { ticket, result, usage }
+    let mut collected = CollectedAnswer::default();
+    let call = collect_text(model, request, gate, &mut collected);
+    let result = catch_call_panic(call).await.and_then(|result| result);
+    Event::SummaryEnded { ticket, result, usage: collected.usage }
 }
 
 async fn collect_text(
     model: &ModelClient,
     request: &ModelRequest,
     gate: DurabilityGate,
-    used: &mut Usage,
+    collected: &mut CollectedAnswer,
 ) -> Result<String, ModelFailure> {
     let mut answer = model.open_stream(request, gate).await?;
-    let mut text = String::new();
     loop {
-        for piece in answer.next().await {
-            match piece {
-                DecodedEvent::Block(ContentBlock::Text(block)) => text.push_str(&block),
-                DecodedEvent::Usage(usage) => *used = used.max(&usage),
-                DecodedEvent::Failed(failure) => return Err(failure),
-                DecodedEvent::Ended { usage, .. } => {
-                    *used = used.max(&usage);
-                    return Ok(text);
-                }
-                DecodedEvent::Started { .. }
-                | DecodedEvent::Text(_)
-                | DecodedEvent::Thinking(_)
-                | DecodedEvent::CallStarted { .. }
-                | DecodedEvent::CallInput(_)
-                | DecodedEvent::Block(_)
-                | DecodedEvent::Call { .. }
-                | DecodedEvent::ToolResultsCleared { .. }
-                | DecodedEvent::Ping
-                | DecodedEvent::Raw(_) => {}
+        for event in answer.next().await {
+            if collected.add(&event)? {
+                return Ok(std::mem::take(&mut collected.text));
             }
         }
     }

@@ -40,7 +40,7 @@ impl StreamWatchdog {
     /// How long to wait for bytes before calling [`StreamWatchdog::check`].
     pub(crate) fn next_wait(&mut self) -> Duration {
         let now = self.clock.read();
-        let ends = self.limits().map(|(since, span, _)| since.saturating_add(span));
+        let ends = self.limits().map(|limit| limit.ends_at());
         let next = ends.into_iter().fold(self.alarm.due_at(), Duration::min);
         next.saturating_sub(now).min(SLICE_MAX)
     }
@@ -48,38 +48,48 @@ impl StreamWatchdog {
     /// Called when nothing arrived for that time.
     pub(crate) fn check(&mut self) -> WatchdogVerdict {
         let now = self.clock.read();
-        let over =
-            self.limits().into_iter().find(|(since, span, _)| now >= since.saturating_add(*span));
-        match over {
-            Some((_, span, what)) => WatchdogVerdict::TimedOut(format!(
-                "the server sent {what} for {}",
-                format_seconds(span)
+        match self.limits().into_iter().find(|limit| now >= limit.ends_at()) {
+            Some(SilenceLimit { length, received, .. }) => WatchdogVerdict::TimedOut(format!(
+                "the server sent {received} for {}",
+                format_seconds(length)
             )),
             None => self.alarm.check(now),
         }
     }
 
-    /// For each limit: when it started, its duration, and what is missing.
-    fn limits(&self) -> [(Duration, Duration, &'static str); 3] {
+    fn limits(&self) -> [SilenceLimit; 3] {
         let ModelTimeouts { silence, event, pings, .. } = self.timeouts;
         [
-            (self.byte, silence, "nothing"),
-            (self.event, event, "no whole event"),
-            (self.progress, pings, "only signs of life"),
+            SilenceLimit { since: self.byte, length: silence, received: "nothing" },
+            SilenceLimit { since: self.event, length: event, received: "no whole event" },
+            SilenceLimit { since: self.progress, length: pings, received: "only signs of life" },
         ]
     }
 
     /// Records that bytes arrived, and whether they completed an event.
-    pub(crate) fn record_activity(&mut self, heard: StreamActivity) {
+    pub(crate) fn record_activity(&mut self, activity: StreamActivity) {
         let now = self.clock.read();
         self.byte = now;
         self.alarm = SilenceAlarm::new(now, self.timeouts.quiet);
-        if heard != StreamActivity::Bytes {
+        if activity != StreamActivity::Bytes {
             self.event = now;
         }
-        if heard == StreamActivity::Progress {
+        if activity == StreamActivity::Progress {
             self.progress = now;
         }
+    }
+}
+
+/// A limit on the time in which less than expected is received.
+struct SilenceLimit {
+    since: Duration,
+    length: Duration,
+    received: &'static str,
+}
+
+impl SilenceLimit {
+    fn ends_at(&self) -> Duration {
+        self.since.saturating_add(self.length)
     }
 }
 

@@ -260,8 +260,8 @@ impl SessionBuilder {
     /// Calls this function with each line of the transcript right after it was written, and before
     /// the notice of its message; also for nested sessions.
     #[must_use]
-    pub fn transcript_listener(mut self, heard: TranscriptListener) -> Self {
-        self.record.transcript.get_or_insert_default().listener = Some(heard);
+    pub fn transcript_listener(mut self, listener: TranscriptListener) -> Self {
+        self.record.transcript.get_or_insert_default().listener = Some(listener);
         self
     }
 

@@ -35,14 +35,14 @@ impl JournalNoteCollector {
         self.rows_noted += rows.len();
         let agent = &settings.agent.id;
         let prices = self.price_table.as_deref();
-        let mut booked: Vec<BilledRow> =
+        let mut rows: Vec<BilledRow> =
             rows.iter().map(|row| BilledRow::from_ledger_row(row, agent, prices)).collect();
-        if let Some(last) = booked.last_mut() {
+        if let Some(last) = rows.last_mut() {
             let kept = state.ledger.kept();
             last.kept = kept.less(self.reserve_noted);
             self.reserve_noted = kept;
         }
-        notes.extend(booked.into_iter().map(JournalNote::Billed));
+        notes.extend(rows.into_iter().map(JournalNote::Billed));
         let mut is_urgent = false;
         for effect in effects {
             match effect {

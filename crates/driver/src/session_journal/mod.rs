@@ -246,15 +246,16 @@ impl SessionJournal {
     pub(crate) fn rescue(&mut self, state: &State) {
         let Self::Broken(broken) = self else { return };
         let Some(location) = broken.damaged.take() else { return };
-        let is_said = |message: &Message| {
-            let is_said = [MessageOrigin::User, MessageOrigin::Model, MessageOrigin::ToolResults];
-            is_said.contains(&message.origin)
+        let is_conversation = |message: &Message| {
+            let is_conversation =
+                [MessageOrigin::User, MessageOrigin::Model, MessageOrigin::ToolResults];
+            is_conversation.contains(&message.origin)
         };
         let messages = state.transcript.messages().map(|message| Message::clone(message));
         let known = KnownConversation {
             head: location.head.clone(),
             last_seq: location.last_seq.load(Ordering::Relaxed),
-            messages: messages.filter(is_said).collect(),
+            messages: messages.filter(is_conversation).collect(),
             spent: state.ledger.spent(),
             at: clock::unix_millis(),
         };

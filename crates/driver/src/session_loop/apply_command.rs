@@ -37,10 +37,10 @@ impl SessionLoop {
             }
             SessionCommand::ResumeDeferred(reply) => {
                 let control = &self.state.control;
-                let is_put_off = control.calls_open && !control.phase.is_running();
+                let is_deferred = control.calls_open && !control.phase.is_running();
                 // If this fails, the caller has stopped waiting.
-                let _ = reply.send(is_put_off);
-                if !is_put_off {
+                let _ = reply.send(is_deferred);
+                if !is_deferred {
                     return None;
                 }
                 self.hooks.begin_prompt();

@@ -116,7 +116,8 @@ impl SessionLoop {
             .await;
         let spent = match done {
             Ok(Some(RewoundState { state, transcript, spent })) => {
-                (self.state, self.transcript) = (state, transcript);
+                self.state = state;
+                self.transcript = transcript;
                 let lists = rebuild_task_lists(self.state.transcript.messages());
                 self.performer.restore_task_lists(lists.unwrap_or_default());
                 spent
@@ -128,7 +129,8 @@ impl SessionLoop {
             Err(error) => return (self, Err(error.into())),
         };
         let event = self.change_settings(|settings| {
-            (settings.policy, settings.tools) = (policy, tools);
+            settings.policy = policy;
+            settings.tools = tools;
             settings.budget.budget_max = settings.budget.budget_max.map(|limit| limit.less(spent));
         });
         self = self.process_event(event).await;

@@ -68,7 +68,8 @@ impl SessionLoop {
                     rules.remove(place);
                 }
             }
-            (settings.model, settings.fallbacks) = (model, fallbacks);
+            settings.model = model;
+            settings.fallbacks = fallbacks;
         });
         self.inbox.ready_items.push_back(IntakeItem::Event(event));
     }

@@ -18,7 +18,7 @@ pub(crate) struct ChangeNotices {
 #[derive(Debug, Default)]
 struct NoticeOrder {
     /// Calls of this run whose end was reported.
-    told: Vec<ToolCallId>,
+    ended_calls: Vec<ToolCallId>,
     /// Changes that wait until the end of their calls is reported.
     held: Vec<HeldChange>,
     /// Everything that changed in this run, for hooks.
@@ -71,7 +71,7 @@ impl ChangeNotices {
     /// Records that the end of a call was reported.
     pub(super) fn record_told(&self, call: &ToolCallId) {
         let mut order = self.lock_order();
-        order.told.push(call.clone());
+        order.ended_calls.push(call.clone());
         self.send_ready(&mut order);
     }
 
@@ -79,14 +79,15 @@ impl ChangeNotices {
     pub(super) fn flush(&self) {
         let mut order = self.lock_order();
         let held = std::mem::take(&mut order.held);
-        order.told.clear();
+        order.ended_calls.clear();
         order.changed.clear();
         held.into_iter().for_each(|change| self.send(change));
     }
 
     fn send_ready(&self, order: &mut NoticeOrder) {
-        let NoticeOrder { told, held, .. } = order;
-        let is_ready = |change: &mut HeldChange| change.calls.iter().all(|it| told.contains(it));
+        let NoticeOrder { ended_calls, held, .. } = order;
+        let is_ready =
+            |change: &mut HeldChange| change.calls.iter().all(|it| ended_calls.contains(it));
         held.extract_if(.., is_ready).for_each(|change| self.send(change));
     }
 

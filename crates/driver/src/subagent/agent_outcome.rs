@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use windlass_vocabulary::notice::RunEnding;
-use windlass_vocabulary::{AgentId, Json, MicroUsd, ToolOutcome, ToolResultPart};
+use windlass_vocabulary::{AgentId, Json, MicroUsd, ToolOutcome};
 
 use super::agent_input::AgentInput;
 use super::nested_session::NestedSession;
@@ -107,21 +107,13 @@ pub(super) fn build_outcome(
     }
 }
 
-pub(super) fn collect_outcome_text(outcome: &ToolOutcome) -> String {
-    let parts = outcome.content.iter().filter_map(|part| match part {
-        ToolResultPart::Text(text) => Some(text.as_str()),
-        ToolResultPart::Media(_) => None,
-    });
-    parts.collect::<Vec<_>>().join("\n")
-}
-
 fn describe_end(words: &str, answer: &str, kept: Option<&str>) -> String {
-    let mut said = words.to_owned();
+    let mut text = words.to_owned();
     if let Some(more) = kept {
-        said.push_str(&format!(" {more}."));
+        text.push_str(&format!(" {more}."));
     }
     if !answer.is_empty() {
-        said.push_str(&format!(" Its last message:\n{answer}"));
+        text.push_str(&format!(" Its last message:\n{answer}"));
     }
-    said
+    text
 }

@@ -1,5 +1,6 @@
 //! One nested session, from start to end, in the foreground or in the background.
 
+use std::io;
 use std::sync::Arc;
 
 use tokio::sync::oneshot;
@@ -8,7 +9,7 @@ use windlass_engine::Interrupt;
 use windlass_tool::{BackgroundAgent, ToolCallContext};
 use windlass_vocabulary::notice::RunEnding;
 use windlass_vocabulary::{
-    AgentId, Message, MicroUsd, ModelName, Notice, Role, ToolCallId, ToolOutcome,
+    AgentId, Message, MicroUsd, ModelName, Notice, Role, ToolCallId, ToolOutcome, ToolResultPart,
 };
 
 use super::agent_definition::{AgentDefinition, AgentIsolation};
@@ -154,32 +155,30 @@ impl NestedSession {
     /// Moves it to the background, if its output can be kept.
     fn move_to_background(&mut self) {
         let Some((_, answer)) = self.background_request.take() else { return };
-        let Self { id, input, call_context, .. } = &*self;
-        let started = call_context.tool_context.background.start_agent(
-            &call_context.tool_context.processes,
-            id.as_str(),
-            &input.description,
-            &call_context.cancel,
-        );
-        let Ok(background) = started else { return };
-        let launched = agent_outcome::build_launched_outcome(id, input, background.output_path());
+        let Ok((background, launched)) = self.start_background_agent() else { return };
         if answer.send(launched).is_ok() {
             self.cancel = background.cancel_token();
             self.background_agent = Some(background);
         }
     }
 
-    /// Runs it in the background, and returns where to find it.
-    async fn run_in_background(mut self) -> ToolOutcome {
-        let Self { id, input, call_context, .. } = &self;
-        let started = call_context.tool_context.background.start_agent(
+    /// Its entry in the background, and what the model is told of it.
+    fn start_background_agent(&self) -> io::Result<(BackgroundAgent, ToolOutcome)> {
+        let Self { id, input, call_context, .. } = self;
+        let background = call_context.tool_context.background.start_agent(
             &call_context.tool_context.processes,
             id.as_str(),
             &input.description,
             &call_context.cancel,
-        );
-        let background = match started {
-            Ok(background) => background,
+        )?;
+        let launched = agent_outcome::build_launched_outcome(id, input, background.output_path());
+        Ok((background, launched))
+    }
+
+    /// Runs it in the background, and returns where to find it.
+    async fn run_in_background(mut self) -> ToolOutcome {
+        let (background, launched) = match self.start_background_agent() {
+            Ok(started) => started,
             Err(error) => {
                 self.session.close().await;
                 self.workspace.clean_up().await;
@@ -188,7 +187,6 @@ impl NestedSession {
                 ));
             }
         };
-        let launched = agent_outcome::build_launched_outcome(id, input, background.output_path());
         self.cancel = background.cancel_token();
         self.background_agent = Some(background);
         // If the task panics, it reports no cost and its reservation stays charged.
@@ -210,7 +208,7 @@ impl NestedSession {
             AgentEnd { took, remaining_worktree: workspace },
         );
         if let Some(mut background) = self.background_agent.take() {
-            let answer = agent_outcome::collect_outcome_text(&outcome);
+            let answer = ToolResultPart::join_texts(&outcome.content);
             background.write(&format!("\n{answer}\n"));
             // The cost must be reported before the end.
             self.call_context.cost_sender.clone().report(outcome.spent);

@@ -18,7 +18,7 @@ pub(crate) async fn execute(
     ticket: Ticket,
     granted: PermissionGrant<ToolCall>,
     call_context: ToolCallContext,
-    mut said: mpsc::Receiver<String>,
+    mut progress: mpsc::Receiver<String>,
     events: &mpsc::Sender<Event>,
 ) -> ToolOutcome {
     let mut run = Box::pin(run_tool(registry, granted, call_context));
@@ -26,7 +26,7 @@ pub(crate) async fn execute(
         tokio::select! {
             biased;
             outcome = &mut run => return outcome,
-            Some(text) = said.recv() => {
+            Some(text) = progress.recv() => {
                 let _ = events.send(Event::ToolProgressed { ticket, text }).await;
             }
         }

@@ -46,7 +46,8 @@ pub(crate) struct StartConditions {
 impl StartConditions {
     /// For effects that start no call.
     pub(crate) fn none() -> Self {
-        let (gate, budget) = (DurabilityGate::open(), BudgetGate::default());
+        let gate = DurabilityGate::open();
+        let budget = BudgetGate::default();
         Self { gate, budget, class: EffectClass::Pure, trace_context: None }
     }
 }
@@ -102,7 +103,7 @@ impl ToolRunner {
         }
         let cancel = CancellationToken::new();
         self.cancels.insert(ticket, cancel.clone());
-        let (progress, said) = mpsc::channel(PROGRESS_MAX);
+        let (progress, progress_receiver) = mpsc::channel(PROGRESS_MAX);
         let (bill, mut billed) = mpsc::channel(1);
         let call_context = ToolCallContext {
             tool_context: Arc::clone(&self.tool_context),
@@ -120,7 +121,7 @@ impl ToolRunner {
         let has_allowance = call_context.call_limits.allowance.is_some();
         let registry = Arc::clone(&self.registry);
         let events = self.events.clone();
-        let told = Arc::clone(&self.context_reporter);
+        let context_reporter = Arc::clone(&self.context_reporter);
         let tool_context = Arc::clone(&self.tool_context);
         let path_instructions = Arc::clone(&self.path_instructions);
         let hooks = Arc::clone(&self.hooks);
@@ -147,8 +148,15 @@ impl ToolRunner {
             }
             let begun = clock::now();
             let lists = hooks.snapshot_task_lists(&tool_context);
-            let mut outcome =
-                execute::execute(&registry, ticket, granted, call_context, said, &events).await;
+            let mut outcome = execute::execute(
+                &registry,
+                ticket,
+                granted,
+                call_context,
+                progress_receiver,
+                &events,
+            )
+            .await;
             outcome.took = clock::elapsed_since(begun);
             drop(running);
             if let Some(before) = lists {
@@ -156,7 +164,7 @@ impl ToolRunner {
                     .review_task_lists(before, &tool_context, mode, called_off, &mut outcome)
                     .await;
             }
-            told.append_changes(&tool_context, &mut outcome);
+            context_reporter.append_changes(&tool_context, &mut outcome);
             path_instructions.append_to_outcome(&mut outcome).await;
             let is_left = outcome.is_left;
             let _ = events.send(Event::ToolEnded { ticket, outcome }).await;

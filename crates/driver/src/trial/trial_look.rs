@@ -53,9 +53,9 @@ pub(super) fn run(mut command: Command, secrets: &Secrets) -> Result<SnapshotId,
         }
         words
     };
-    let said = read(child.stdout.as_mut().map(|stream| stream as &mut dyn std::io::Read));
+    let output = read(child.stdout.as_mut().map(|stream| stream as &mut dyn std::io::Read));
     if status.success()
-        && let Ok(id) = said.trim().parse()
+        && let Ok(id) = output.trim().parse()
     {
         return Ok(id);
     }

@@ -35,7 +35,7 @@ pub(crate) async fn add_missing_events(claim: &SessionClaim, journal: &Path) -> 
 pub(crate) fn read_end(journal: &Path, last_run: LastRun) -> ClaimEnd {
     let terminal = match last_run {
         LastRun::Ended(terminal) => terminal,
-        LastRun::None | LastRun::Open | LastRun::Asking | LastRun::PutOff => Terminal::Completed,
+        LastRun::None | LastRun::Open | LastRun::Asking | LastRun::Deferred => Terminal::Completed,
     };
     let lines = render_lines("", journal).unwrap_or_default();
     let answer = lines.iter().rev().find_map(|line| {

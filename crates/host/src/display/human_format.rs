@@ -5,7 +5,7 @@ use std::time::Duration;
 use windlass_vocabulary::notice::RunEnding;
 use windlass_vocabulary::{FailureKind, MicroUsd, ModelFailure, Outcome, Terminal};
 
-pub use crate::words::describe_failure_kind;
+use crate::words::describe_failure_kind;
 
 use crate::words;
 

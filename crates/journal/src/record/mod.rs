@@ -18,7 +18,7 @@ pub use claim_holder::ClaimHolder;
 pub use note::{BilledRow, JournalNote, RunEndedNote, ToolIntent};
 
 /// The newest format; it is the one that is written.
-pub const FORMAT_VERSION: u64 = 2;
+pub(crate) const FORMAT_VERSION: u64 = 2;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JournalRecord {

@@ -83,27 +83,29 @@ impl SessionCatalogue {
             None => self.list_folders()?,
         };
         for folder in &folders {
-            for (id, path, stamp, title) in list_folder_sessions(&self.root.join(folder)) {
-                let known = index.take_unchanged(folder, &id, stamp);
+            for file in list_folder_sessions(&self.root.join(folder)) {
+                let known = index.take_unchanged(folder, &file.id, file.stamp);
                 is_changed |= known.is_none();
-                let Some(summary) = known.or_else(|| SessionSummary::read(&path).ok()) else {
-                    continue;
-                };
-                entries.push((folder.clone(), stamp, title, ListedSession { path, summary }));
+                if let Some(summary) = known.or_else(|| SessionSummary::read(&file.path).ok()) {
+                    entries.push((folder, file, summary));
+                }
             }
         }
         // Entries left in the scanned folders belong to deleted sessions; other folders were not
         // scanned.
         if index.drop_folders(&folders) || is_changed {
-            let cards =
-                entries.iter().map(|(f, stamp, _, listed)| (f.as_str(), *stamp, &listed.summary));
-            session_index::SessionIndex::save(&index_path, cards.chain(index.iter_remaining()));
+            let lines = entries.iter().map(|(folder, file, summary)| session_index::IndexLine {
+                folder,
+                stamp: file.stamp,
+                summary,
+            });
+            session_index::SessionIndex::save(&index_path, lines.chain(index.iter_remaining()));
         }
         let mut listed: Vec<ListedSession> = entries
             .into_iter()
-            .map(|(_, _, title, mut listed)| {
-                listed.summary.title = title.or(listed.summary.title);
-                listed
+            .map(|(_, file, mut summary)| {
+                summary.title = file.title.or(summary.title);
+                ListedSession { path: file.path, summary }
             })
             .collect();
         listed.sort_by(|a, b| {
@@ -197,10 +199,16 @@ impl SessionCatalogue {
     }
 }
 
-/// The sessions of one folder: id, path, file stamp, and the name the user set.
-fn list_folder_sessions(
-    folder: &Path,
-) -> Vec<(String, PathBuf, session_index::JournalFileStamp, Option<String>)> {
+/// A journal in the folder of a project.
+struct CatalogueFile {
+    id: String,
+    path: PathBuf,
+    stamp: session_index::JournalFileStamp,
+    /// The name the user set.
+    title: Option<String>,
+}
+
+fn list_folder_sessions(folder: &Path) -> Vec<CatalogueFile> {
     let names = |entries: ReadDir| entries.filter_map(Result::ok).map(|entry| entry.file_name());
     let names: Vec<String> = std::fs::read_dir(folder)
         .map(|entries| names(entries).filter_map(|name| name.into_string().ok()).collect())
@@ -226,7 +234,7 @@ fn list_folder_sessions(
                 // The first file of such a journal no longer grows.
                 stamp = stamp.with_later_file(&last);
             }
-            files.push((id.to_owned(), path, stamp, title));
+            files.push(CatalogueFile { id: id.to_owned(), path, stamp, title });
         }
     }
     files

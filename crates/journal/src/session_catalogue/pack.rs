@@ -212,7 +212,8 @@ pub fn adopt_unpacked(
     }
     names.sort_by_key(|name| *name == own);
     for name in names {
-        let (from, to) = (folder.join(name), place.join(name));
+        let from = folder.join(name);
+        let to = place.join(name);
         fs::rename(&from, &to).map_err(disk_error(&to))?;
     }
     Ok(())

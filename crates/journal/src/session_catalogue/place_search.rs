@@ -139,13 +139,8 @@ impl PlaceSearch<'_> {
                 if self.query.is_error.is_some_and(|wanted| wanted != outcome.is_error) {
                     return None;
                 }
-                let mut words = String::new();
-                for part in &outcome.content {
-                    match part {
-                        ToolResultPart::Text(text) => words.push_str(text),
-                        ToolResultPart::Media(_) => {}
-                    }
-                }
+                let words: String =
+                    outcome.content.iter().filter_map(ToolResultPart::as_text).collect();
                 self.match_text(record, "result", open.as_ref(), outcome.is_error, &words)
             }
             Event::SummaryEnded { result: Ok(text), .. } => {

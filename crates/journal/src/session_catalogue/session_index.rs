@@ -21,7 +21,17 @@ pub(super) struct SessionIndex {
 struct IndexedSession {
     folder: String,
     stamp: JournalFileStamp,
-    card: SessionSummary,
+    #[serde(rename = "card")]
+    summary: SessionSummary,
+}
+
+/// The line of one session in the cache.
+#[derive(Debug, Serialize)]
+pub(super) struct IndexLine<'a> {
+    pub(super) folder: &'a str,
+    pub(super) stamp: JournalFileStamp,
+    #[serde(rename = "card")]
+    pub(super) summary: &'a SessionSummary,
 }
 
 /// The file's metadata when its summary was read.
@@ -32,9 +42,7 @@ impl JournalFileStamp {
     pub(super) fn from_metadata(found: &Metadata) -> Self {
         Self(found.len(), found.mtime(), found.mtime_nsec(), found.ino())
     }
-}
 
-impl JournalFileStamp {
     /// Combined with another file of the same journal.
     pub(super) fn with_later_file(self, last: &Metadata) -> Self {
         Self(self.0 + last.len(), last.mtime(), last.mtime_nsec(), last.ino())
@@ -55,7 +63,7 @@ impl SessionIndex {
         let indexed = lines.filter_map(|line| serde_json::from_str::<IndexedSession>(line).ok());
         Self {
             sessions: indexed
-                .map(|indexed| ((indexed.folder.clone(), indexed.card.id.clone()), indexed))
+                .map(|indexed| ((indexed.folder.clone(), indexed.summary.id.clone()), indexed))
                 .collect(),
         }
     }
@@ -68,7 +76,7 @@ impl SessionIndex {
         stamp: JournalFileStamp,
     ) -> Option<SessionSummary> {
         let indexed = self.sessions.remove(&(folder.to_owned(), id.to_owned()))?;
-        (indexed.stamp == stamp).then_some(indexed.card)
+        (indexed.stamp == stamp).then_some(indexed.summary)
     }
 
     /// Removes remaining entries of these folders. Returns whether there were any.
@@ -79,29 +87,20 @@ impl SessionIndex {
     }
 
     /// The entries not taken.
-    pub(super) fn iter_remaining(
-        &self,
-    ) -> impl Iterator<Item = (&str, JournalFileStamp, &SessionSummary)> {
-        self.sessions
-            .values()
-            .map(|indexed| (indexed.folder.as_str(), indexed.stamp, &indexed.card))
+    pub(super) fn iter_remaining(&self) -> impl Iterator<Item = IndexLine<'_>> {
+        self.sessions.values().map(|indexed| IndexLine {
+            folder: &indexed.folder,
+            stamp: indexed.stamp,
+            summary: &indexed.summary,
+        })
     }
 
     /// Writes the summaries. Best effort: without them the next list is only slower.
-    pub(super) fn save<'a>(
-        path: &Path,
-        cards: impl Iterator<Item = (&'a str, JournalFileStamp, &'a SessionSummary)>,
-    ) {
-        #[derive(Serialize)]
-        struct IndexLine<'a> {
-            folder: &'a str,
-            stamp: JournalFileStamp,
-            card: &'a SessionSummary,
-        }
+    pub(super) fn save<'a>(path: &Path, lines: impl Iterator<Item = IndexLine<'a>>) {
         let mut text = Vec::from(INDEX_VERSION);
-        for (folder, stamp, card) in cards {
+        for line in lines {
             text.push(b'\n');
-            let Ok(line) = serde_json::to_vec(&IndexLine { folder, stamp, card }) else { return };
+            let Ok(line) = serde_json::to_vec(&line) else { return };
             text.extend(line);
         }
         let temporary = path.with_extension(format!("{}.new", std::process::id()));

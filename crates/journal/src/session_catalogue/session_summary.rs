@@ -55,7 +55,8 @@ pub enum LastRun {
     /// It has not ended, and last asked the user about a call.
     Asking,
     /// It ended with a deferred call.
-    PutOff,
+    #[serde(rename = "PutOff")]
+    Deferred,
     Ended(Terminal),
 }
 
@@ -100,7 +101,8 @@ impl SessionSummary {
         for line in parse_lines(end.get(start..).unwrap_or_default()) {
             self.apply_line(line, &mut count);
         }
-        (self.messages, self.cost) = (count.messages, count.cost);
+        self.messages = count.messages;
+        self.cost = count.cost;
         count.is_sure
     }
 
@@ -119,7 +121,8 @@ impl SessionSummary {
                 Ok(JournalEntry::Claim(_)) | Err(_) => {}
             }
         }
-        (self.messages, self.cost) = (count.messages, count.cost);
+        self.messages = count.messages;
+        self.cost = count.cost;
         Ok(())
     }
 
@@ -129,7 +132,8 @@ impl SessionSummary {
                 created, project, branch, parent, segment, ..
             }) if segment <= 1 => {
                 self.created = created;
-                (self.project, self.branch) = (project, branch);
+                self.project = project;
+                self.branch = branch;
                 self.parent = parent.map(|(session, _)| session.as_str().to_owned());
             }
             JournalLine::Group(RecordGroup { at, items, .. }) => {
@@ -172,7 +176,8 @@ impl SessionSummary {
             }
             RecordItem::Note(JournalNote::Billed(row)) => count.cost = count.cost + row.cost,
             RecordItem::Note(JournalNote::Ended(ended)) => {
-                (count.messages, count.cost) = (ended.messages, ended.cost);
+                count.messages = ended.messages;
+                count.cost = ended.cost;
                 count.is_sure = true;
             }
             RecordItem::Note(JournalNote::Titled(title)) => self.title = Some(title),
@@ -219,7 +224,7 @@ impl LastRun {
                 | Event::PermissionAnswered { .. },
             ) => Some(Self::Open),
             RecordItem::Note(JournalNote::Asked(_)) => Some(Self::Asking),
-            RecordItem::Note(JournalNote::Ended(ended)) if ended.deferred => Some(Self::PutOff),
+            RecordItem::Note(JournalNote::Ended(ended)) if ended.deferred => Some(Self::Deferred),
             RecordItem::Note(JournalNote::Ended(ended)) => Some(Self::Ended(ended.terminal)),
             RecordItem::Event(
                 Event::QueueChanged { .. }

@@ -322,7 +322,8 @@ impl TracedText {
 impl TracedMedia {
     pub(crate) fn new(media: &MediaContent, seq: u64, part: usize) -> Self {
         let MediaContent { media_type, data, name } = media;
-        let (media_type, name) = (Arc::clone(media_type), Arc::clone(name));
+        let media_type = Arc::clone(media_type);
+        let name = Arc::clone(name);
         Self { seq, part, media_type, name, bytes: data.len() / 4 * 3 }
     }
 }

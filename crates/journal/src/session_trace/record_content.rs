@@ -74,7 +74,8 @@ fn extract_content(event: Event) -> RecordContent {
             }));
         }
         Event::ModelDelta { delta: Delta::Block(ContentBlock::Text(text)), .. } => {
-            (content.text, content.is_answer) = (text, true);
+            content.text = text;
+            content.is_answer = true;
         }
         Event::ModelDelta { delta: Delta::Block(ContentBlock::Thinking(thinking)), .. } => {
             content.text = thinking.text;
@@ -94,7 +95,8 @@ fn extract_content(event: Event) -> RecordContent {
             }
         }
         Event::SummaryEnded { result: Ok(text), .. } => {
-            (content.text, content.is_answer) = (text, true);
+            content.text = text;
+            content.is_answer = true;
         }
         Event::AttachmentArrived { text, .. } => content.text = text,
         Event::Adopted { messages } => {

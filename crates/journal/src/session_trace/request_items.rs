@@ -60,7 +60,8 @@ impl TraceBuilder {
         let index = self.side_requests.remove(&ticket);
         let failed = result.as_ref().err().map(|failure| failure.message.clone());
         self.end_request(trace, index, place.at, |answer| {
-            (answer.usage, answer.failure) = (usage, failed);
+            answer.usage = usage;
+            answer.failure = failed;
         });
         let request = index.and_then(|index| trace.requests.get(index));
         let is_compaction =
@@ -91,7 +92,8 @@ impl TraceBuilder {
                 let mut asked = place;
                 if let Some(request) = request {
                     request.bill = Some(row.clone());
-                    (asked.run, asked.turn) = (request.place.run, request.place.turn);
+                    asked.run = request.place.run;
+                    asked.turn = request.place.turn;
                 }
                 trace.bills.push((asked, row));
             }

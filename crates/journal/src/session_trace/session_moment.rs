@@ -106,7 +106,8 @@ struct MomentVisitor<'a> {
 impl ReplayVisitor for MomentVisitor<'_> {
     fn visit_event(&mut self, replayed: ReplayedEvent<'_>) {
         let moment = &mut *self.moment;
-        (moment.seq, moment.at) = (replayed.seq, replayed.at);
+        moment.seq = replayed.seq;
+        moment.at = replayed.at;
         moment.before = phase_name(replayed.state.control.phase);
         if replayed.seq == self.wanted {
             moment.event = describe_event(replayed.event);
@@ -118,7 +119,8 @@ impl ReplayVisitor for MomentVisitor<'_> {
         let moment = &mut *self.moment;
         let control = step.state.control;
         moment.after = phase_name(control.phase);
-        (moment.turn, moment.transition) = (control.turn, control.transition);
+        moment.turn = control.turn;
+        moment.transition = control.transition;
         if step.seq == self.wanted {
             moment.effects.extend(step.effects.iter().filter_map(describe_effect));
         }
@@ -132,7 +134,8 @@ impl ReplayVisitor for MomentVisitor<'_> {
             && record.seq == self.wanted
             && let RecordItem::Note(note) = record.item
         {
-            (self.moment.seq, self.moment.at) = (record.seq, record.at);
+            self.moment.seq = record.seq;
+            self.moment.at = record.at;
             self.moment.event = format!("note: {}", describe_note(&note));
             self.moment.effects.clear();
         }

@@ -83,7 +83,8 @@ impl TraceBuilder {
                 let estimate = std::mem::take(&mut self.estimate);
                 let index = self.push_request(trace, place, request, estimate);
                 self.attempts.insert(request.attempt, index);
-                (self.answer_items, self.partial) = (Vec::new(), None);
+                self.answer_items = Vec::new();
+                self.partial = None;
                 // Counting the context visits everything in it, so it is not done for every
                 // request.
                 let count = trace.requests.len();
@@ -163,7 +164,8 @@ impl TraceBuilder {
     /// The prompt of the run came just before.
     pub(super) fn start_run(&mut self, trace: &mut SessionTrace, place: TracePlace) {
         self.run += 1;
-        (self.turn, self.is_running) = (1, true);
+        self.turn = 1;
+        self.is_running = true;
         let place = self.place(place.seq, place.at);
         let mut item = trace.items.len();
         let mut prompt = String::new();
@@ -171,7 +173,8 @@ impl TraceBuilder {
             && let TraceDetail::Prompt { text, .. } = &last.detail
             && last.place.seq == place.seq
         {
-            (last.place.run, last.place.turn) = (self.run, 1);
+            last.place.run = self.run;
+            last.place.turn = 1;
             prompt = TracedText::new(&text.text, 0, PROMPT_TITLE_BYTES_MAX).text;
             item -= 1;
         }
@@ -193,7 +196,8 @@ impl ReplayVisitor for TraceBuilder {
         let shared = Arc::clone(&self.trace);
         let mut guard: MutexGuard<'_, SessionTrace> = lock_trace(&shared);
         let trace = &mut *guard;
-        (trace.seq, trace.last_at) = (seq, at);
+        trace.seq = seq;
+        trace.last_at = at;
         let is_far = trace.checkpoints.last().is_none_or(|(_, last)| {
             last.file != line.file || line.start >= last.start + CHECKPOINT_BYTES
         });
@@ -219,7 +223,8 @@ impl ReplayVisitor for TraceBuilder {
             Event::ModelEnded { attempt, stop, usage } => {
                 let index = self.attempts.get(attempt).copied();
                 self.end_request(trace, index, at, |answer| {
-                    (answer.stop, answer.usage) = (Some(*stop), *usage);
+                    answer.stop = Some(*stop);
+                    answer.usage = *usage;
                 });
             }
             Event::ModelFailed { attempt, failure } => {
@@ -282,7 +287,8 @@ impl ReplayVisitor for TraceBuilder {
         match entry {
             JournalEntry::Head(head) if trace.head.created == 0 => trace.head = head,
             JournalEntry::Record(record) => {
-                (trace.seq, trace.last_at) = (record.seq, record.at);
+                trace.seq = record.seq;
+                trace.last_at = record.at;
                 self.take_note(trace, record);
             }
             JournalEntry::Claim(claim) => trace.writer = Some(claim.holder),

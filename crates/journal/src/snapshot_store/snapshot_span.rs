@@ -116,7 +116,8 @@ impl SnapshotStore {
     ) -> Result<usize, JournalError> {
         let mut log = self.lock_log();
         let number = log.spans.len();
-        let (rewind, at) = (rewind_to.is_some(), Some(at));
+        let rewind = rewind_to.is_some();
+        let at = Some(at);
         let line = SpanLine::SpanStart { number, record, root, from, rewind, rewind_to, at };
         self.append_span_line(&mut log, line)?;
         Ok(number)

@@ -94,19 +94,6 @@ pub fn read_head(bytes: &[u8]) -> Option<JournalHead> {
     }
 }
 
-/// The process that last claimed a journal.
-#[must_use]
-pub fn read_last_claim(bytes: &[u8]) -> Option<ClaimHolder> {
-    let mut reader = read_lines(Cursor::new(bytes.to_vec()), "");
-    let mut holder = None;
-    while let Ok(Some(entry)) = reader.next_entry() {
-        if let Ok(JournalEntry::Claim(claim)) = entry {
-            holder = Some(claim.holder);
-        }
-    }
-    holder
-}
-
 /// Reads a journal from memory.
 #[must_use]
 pub fn read_lines(bytes: impl Read + Send + 'static, name: &str) -> JournalReader {

@@ -55,15 +55,7 @@ pub(super) fn has_only_attached_files(blocks: &[ContentBlock]) -> bool {
 /// The text and everything after it as one string, because readers recover prompts from plain
 /// strings.
 pub(super) fn join_texts(blocks: &[ContentBlock]) -> String {
-    let texts = blocks.iter().filter_map(|block| match block {
-        ContentBlock::Text(text) => Some(text.as_str()),
-        ContentBlock::Thinking(_)
-        | ContentBlock::ToolUse(_)
-        | ContentBlock::ToolResult(_)
-        | ContentBlock::Media(_)
-        | ContentBlock::Provider(_) => None,
-    });
-    texts.collect::<Vec<_>>().join("\n\n")
+    blocks.iter().filter_map(ContentBlock::as_text).collect::<Vec<_>>().join("\n\n")
 }
 
 /// The index, the name and the content of each file.

@@ -152,7 +152,11 @@ impl Transcriber {
     }
 
     /// Handles a notice, with the time of its event.
-    pub fn transcribe_notice(&mut self, notice: &Notice, at: u64) -> Option<TranscribedMessage> {
+    pub(crate) fn transcribe_notice(
+        &mut self,
+        notice: &Notice,
+        at: u64,
+    ) -> Option<TranscribedMessage> {
         match notice {
             Notice::MessageAdded(message) => return Some(self.transcribe_message(message, at)),
             Notice::Billed { usage, cost, .. } => self.bill = Some((*usage, *cost)),
@@ -306,7 +310,8 @@ impl Transcriber {
         let cost = bill.map(|(_, cost)| line_head::render_cost(cost)).unwrap_or_default();
         let usage = bill.map(|(usage, _)| line_head::render_usage(usage)).unwrap_or_default();
         let AnswerIds { message: id, request } = self.take_answer_ids(message.id);
-        let (id, request) = (to_json_string(&id), to_json_string(&request));
+        let id = to_json_string(&id);
+        let request = to_json_string(&request);
         let model = to_json_string(message.model.as_ref().map_or("", |model| model.as_str()));
         let mut names = names.into_iter();
         for (number, block) in message.content.iter().enumerate() {

@@ -31,17 +31,17 @@ pub struct LongestRun {
 
 impl ControlGraph {
     /// Visits everything that can follow a submitted message, or a wish to compact; also where a call
-    /// was put off before. A run that ends is not continued.
+    /// was deferred before. A run that ends is not continued.
     #[must_use]
     pub fn explore(limits: &Limits) -> Self {
         let signals = Signal::all();
         let phase = Phase::Ended(Terminal::Completed);
-        let put_off = Control { phase, calls_open: true, ..Control::IDLE };
+        let deferred = Control { phase, calls_open: true, ..Control::IDLE };
         let starts = [
             (Control::IDLE, Signal::Submitted),
             (Control::IDLE, Signal::CompactionAsked),
-            (put_off, Signal::Resumed),
-            (put_off, Signal::CompactionAsked),
+            (deferred, Signal::Resumed),
+            (deferred, Signal::CompactionAsked),
         ]
         .map(|(control, signal)| decide(control, signal, limits).control);
         let mut index: HashMap<Control, usize> = starts.into_iter().zip(0..).collect();

@@ -67,7 +67,7 @@ fn check_state(
             decide(control, signal, limits).act == Act::Settle || !control.calls_open
         });
         if !settles {
-            return Err("a call that was put off is passed over");
+            return Err("a deferred call is passed over");
         }
         let is_over = Signal::all().into_iter().filter(|s| !begins.contains(s)).all(|signal| {
             let after = decide(control, signal, limits);
@@ -111,7 +111,7 @@ fn check_edge(
     match edge.act {
         Act::Call | Act::Summarize(_) if after.calls_open => Err("a request with open calls"),
         Act::Finish(_, why) if after.calls_open != (why == Why::Outcome(Outcome::ToolDeferred)) => {
-            Err("an end with open calls, or none that was put off")
+            Err("an end with open calls, or none that was deferred")
         }
         Act::Finish(terminal, _) if after.phase != Phase::Ended(terminal) => {
             Err("an end that is not the end")

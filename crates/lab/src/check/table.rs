@@ -60,11 +60,11 @@ fn describe_act(act: Act) -> String {
         Act::Prepare(Because::Continued(transition)) => format!("`{transition}`"),
         Act::Prepare(because) => format!("prepare ({})", variant_name(&because).to_lowercase()),
         Act::Finish(terminal, Why::Outcome(Outcome::ToolDeferred)) => {
-            format!("end `{terminal}`, the call put off")
+            format!("end `{terminal}`, the call deferred")
         }
         Act::Finish(terminal, _) => format!("end `{terminal}`"),
         Act::Summarize(what) => format!("summarize ({})", variant_name(&what).to_lowercase()),
-        Act::Settle => "look again at the call that was put off".to_owned(),
+        Act::Settle => "look again at the deferred call".to_owned(),
         Act::AwaitTools => "wait for tools".to_owned(),
         Act::RunStopHooks => "run stop hooks".to_owned(),
         Act::Backoff => "wait before the next try".to_owned(),

@@ -97,7 +97,8 @@ fn align<'a>(expected: &'a [ExpectedEffect], shown: &'a [RenderedEffect]) -> Vec
             (None, None) => return pairs,
             (Some(e), Some(s)) if is_match(e, s) => {
                 pairs.push((Some(e), Some(s)));
-                (i, j) = (i + 1, j + 1);
+                i += 1;
+                j += 1;
             }
             (Some(e), s) if s.is_none() || at(&lengths, i + 1, j) >= at(&lengths, i, j + 1) => {
                 pairs.push((Some(e), None));

@@ -68,7 +68,7 @@ fn run_session(seed: u64, watch: SimWatch) -> Result<SimOutcome, String> {
     let settings = random_settings::draw_settings(&mut random);
     let faults = Faults::draw(&mut random);
     let longest = random.choose([50, 400, 2_000]);
-    let storm = random.draw_between(0, longest);
+    let faulty_events = random.draw_between(0, longest);
     let mut session = SimSession {
         state: State::new(&settings),
         checkers: StepCheckers::new(&settings),
@@ -79,11 +79,11 @@ fn run_session(seed: u64, watch: SimWatch) -> Result<SimOutcome, String> {
     };
     if watch.trace {
         println!(
-            "{settings:#?}\n{faults:?}\nthe storm lasts {storm} events\n{}",
+            "{settings:#?}\n{faults:?}\nthe storm lasts {faulty_events} events\n{}",
             trace::TRACE_HEADER
         );
     }
-    session.run_until_rest(&settings, storm)?;
+    session.run_until_rest(&settings, faulty_events)?;
     session.world.end_faults();
     session.run_until_rest(&settings, u64::MAX)?;
     session.check_at_rest()?;
@@ -140,14 +140,14 @@ impl SimSession {
 
     /// Lets one thing happen. False if nothing is on its way.
     fn advance(&mut self, settings: &Settings) -> Result<bool, String> {
-        let Some(happening) = self.world.next_event() else {
+        let Some(delivered) = self.world.next_event() else {
             return Ok(false);
         };
-        let sim_world::DeliveredEvent { event, is_dead, is_billed_only: is_booked } = happening;
+        let sim_world::DeliveredEvent { event, is_stale, is_billed_only } = delivered;
         self.outcome.events += 1;
         let before = self.state.control;
-        self.answers += u64::from(!is_dead && matches!(event, Event::ModelEnded { .. }));
-        let untouched = (is_dead && !is_booked).then(|| fingerprint_state(&self.state));
+        self.answers += u64::from(!is_stale && matches!(event, Event::ModelEnded { .. }));
+        let untouched = (is_stale && !is_billed_only).then(|| fingerprint_state(&self.state));
         let state = std::mem::replace(&mut self.state, State::new(settings));
         let step = step(state, event.clone(), settings);
         self.state = step.state;
@@ -155,7 +155,7 @@ impl SimSession {
         if self.watch.trace {
             let after = TracedStep { state: &self.state, effects: &effects };
             let line =
-                trace::render_line(self.world.now, self.outcome.events, &event, is_dead, &after);
+                trace::render_line(self.world.now, self.outcome.events, &event, is_stale, &after);
             println!("{line}");
         }
         self.outcome.coverage.record_step(before.phase, &event, &effects);
@@ -163,14 +163,14 @@ impl SimSession {
             self.outcome.fingerprint.update(&effects);
         }
         let is_touched = untouched.is_some_and(|print| print != fingerprint_state(&self.state));
-        if is_touched || is_dead && !effects.is_empty() {
-            return Err(format!("a dead event changed something: {event:?}"));
+        if is_touched || is_stale && !effects.is_empty() {
+            return Err(format!("a stale event changed something: {event:?}"));
         }
         let look = ObservedStep {
             settings,
             before,
             event: &event,
-            is_dead,
+            is_stale,
             effects: &effects,
             state: &self.state,
         };
@@ -180,10 +180,10 @@ impl SimSession {
             self.outcome.runs += u64::from(matches!(effect, Effect::Finish(_)));
         }
         // Performed only when all of them are known: what one of them calls off never happens.
-        let mut told = StepEstimate::default();
+        let mut estimates = StepEstimate::default();
         for effect in &effects {
-            told.record_effect(effect);
-            self.world.perform(effect, told, &self.state, settings);
+            estimates.record_effect(effect);
+            self.world.perform(effect, estimates, &self.state, settings);
         }
         Ok(true)
     }

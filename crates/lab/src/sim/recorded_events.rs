@@ -33,12 +33,12 @@ pub fn check_recorded_events(events: impl IntoIterator<Item = Event>) -> Result<
         let untouched = fingerprint_state(&state);
         let Step { state: after, effects } = step(state, event.clone(), &settings);
         state = after;
-        let is_dead = effects.is_empty() && fingerprint_state(&state) == untouched;
+        let is_stale = effects.is_empty() && fingerprint_state(&state) == untouched;
         let look = ObservedStep {
             settings: &settings,
             before,
             event: &event,
-            is_dead,
+            is_stale,
             effects: &effects,
             state: &state,
         };

@@ -1,5 +1,5 @@
 //! Which errands are out, as the world knows it: from effects and events alone, without a look into
-//! the engine. An event that answers none of these is dead.
+//! the engine. An event that answers none of these is stale.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -136,7 +136,7 @@ impl SimTasks {
     }
 
     /// A run ended: nothing may run on behind its back. Hooks and timers cannot be called off, and
-    /// what they say is dead from now on.
+    /// what they say is stale from now on.
     fn finish_run(&mut self) -> Result<(), String> {
         let left = self.live.iter().find(|(_, errand)| {
             matches!(

@@ -41,7 +41,7 @@ struct ScheduledEvent {
 pub struct DeliveredEvent {
     pub event: Event,
     /// It answers nothing that is out, so nothing may come of it.
-    pub is_dead: bool,
+    pub is_stale: bool,
     pub is_billed_only: bool,
 }
 
@@ -83,9 +83,9 @@ impl SimWorld {
             }
             self.now = self.now.max(at);
             self.inject_faults(&event);
-            let is_booked = key.is_some_and(|key| self.tasks.is_billed_after_cancel(key));
+            let is_billed_only = key.is_some_and(|key| self.tasks.is_billed_after_cancel(key));
             self.tasks.mark_delivered(&event);
-            return Some(DeliveredEvent { event, is_dead: !is_live, is_billed_only: is_booked });
+            return Some(DeliveredEvent { event, is_stale: !is_live, is_billed_only });
         }
     }
 
@@ -137,7 +137,7 @@ impl SimWorld {
     pub fn perform(
         &mut self,
         effect: &Effect,
-        told: StepEstimate,
+        estimates: StepEstimate,
         state: &State,
         settings: &Settings,
     ) {
@@ -146,7 +146,7 @@ impl SimWorld {
         match effect {
             Effect::CallModel(request) => {
                 let billing = Billing {
-                    input_max: estimate::worst_case(told.input_estimate),
+                    input_max: estimate::worst_case(estimates.input_estimate),
                     is_honest: settings.budget.budget_max.is_some(),
                 };
                 let names = &mut self.name_count;

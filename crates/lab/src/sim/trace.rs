@@ -14,12 +14,12 @@ pub fn render_line(
     now: u64,
     number: u64,
     event: &Event,
-    is_dead: bool,
+    is_stale: bool,
     after: &TracedStep<'_>,
 ) -> String {
     let mut phase = format!("{:?}", after.state.control.phase);
     phase.truncate(15);
-    let mark = if is_dead { "†" } else { " " };
+    let mark = if is_stale { "†" } else { " " };
     let mut what = describe_event(event);
     if what.chars().count() > 34 {
         what = what.chars().take(34).collect();

@@ -103,7 +103,7 @@ impl SessionDirectoryCache {
         };
         let outcome = match listed.summary.last_run {
             LastRun::Ended(terminal) => Some(terminal.name()),
-            LastRun::None | LastRun::Open | LastRun::Asking | LastRun::PutOff => None,
+            LastRun::None | LastRun::Open | LastRun::Asking | LastRun::Deferred => None,
         };
         let facts =
             lock(&self.facts).known.get(&listed.path).map(|(_, _, facts)| Arc::clone(facts));

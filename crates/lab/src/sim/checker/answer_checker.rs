@@ -15,7 +15,7 @@ pub(super) struct AnswerChecker {
 
 impl AnswerChecker {
     pub(super) fn check(&mut self, view: &StepView<'_>) -> Result<(), String> {
-        if !view.is_dead {
+        if !view.is_stale {
             self.record_event(view.event);
         }
         for effect in view.effects {
@@ -70,10 +70,10 @@ fn is_written(blocks: &[ContentBlock], view: &StepView<'_>) -> bool {
 /// An interrupted answer may end with a piece that was not whole.
 fn begins_with(message: &Message, blocks: &[ContentBlock]) -> bool {
     message.content.len() >= blocks.len()
-        && message.content.iter().zip(blocks).all(|(written, said)| match (written, said) {
-            (ContentBlock::ToolUse(written), ContentBlock::ToolUse(said)) => {
-                written.input == said.input
+        && message.content.iter().zip(blocks).all(|(written, answered)| match (written, answered) {
+            (ContentBlock::ToolUse(written), ContentBlock::ToolUse(answered)) => {
+                written.input == answered.input
             }
-            (written, said) => written == said,
+            (written, answered) => written == answered,
         })
 }

@@ -45,8 +45,8 @@ impl EndingChecker {
             return Err(format!("the phase is {phase:?}, a run goes on: {}", self.is_running));
         }
         match (phase, last) {
-            (Phase::Ended(recorded), Some(told)) if recorded != told => {
-                Err(format!("told {told}, recorded {recorded}"))
+            (Phase::Ended(recorded), Some(reported)) if recorded != reported => {
+                Err(format!("told {reported}, recorded {recorded}"))
             }
             (Phase::Preparing | Phase::Attaching, _) => {
                 Err(format!("{phase:?} does not last beyond a step"))

@@ -24,7 +24,7 @@ enum LastModelOutcome {
 impl FailureChecker {
     pub(super) fn check(&mut self, view: &StepView<'_>) -> Result<(), String> {
         let mut secret = None;
-        let event = Some(view.event).filter(|_| !view.is_dead);
+        let event = Some(view.event).filter(|_| !view.is_stale);
         if let Some(Event::ModelEnded { stop, .. }) = event {
             self.last = LastModelOutcome::Ended(*stop);
         } else if let Some(Event::ModelFailed { failure, .. }) = event {

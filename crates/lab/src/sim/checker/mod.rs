@@ -27,7 +27,7 @@ pub struct StepView<'a> {
     pub bound: &'a Bound,
     pub before: Control,
     pub event: &'a Event,
-    pub is_dead: bool,
+    pub is_stale: bool,
     pub effects: &'a [Effect],
     pub state: &'a State,
 }
@@ -73,10 +73,10 @@ impl StepCheckers {
     ///
     /// The first promise that was broken.
     pub fn check_step(&mut self, look: &ObservedStep<'_>) -> Result<(), String> {
-        let ObservedStep { settings, before, event, is_dead, effects, state } = *look;
+        let ObservedStep { settings, before, event, is_stale, effects, state } = *look;
         let limits = &self.limits;
         let bound = &self.bound;
-        let view = StepView { settings, limits, bound, before, event, is_dead, effects, state };
+        let view = StepView { settings, limits, bound, before, event, is_stale, effects, state };
         let named = |name: &str, result: Result<(), String>| {
             result.map_err(|words| format!("{name}: {words}"))
         };
@@ -102,7 +102,7 @@ pub struct ObservedStep<'a> {
     pub settings: &'a Settings,
     pub before: Control,
     pub event: &'a Event,
-    pub is_dead: bool,
+    pub is_stale: bool,
     pub effects: &'a [Effect],
     pub state: &'a State,
 }

@@ -1,6 +1,6 @@
 //! Every request is one a provider would take: it begins with the user's side, and each call has
 //! exactly one result, in the next message, in the order of the calls. When no answer is under way
-//! the same holds for the transcript, but for a call that was put off.
+//! the same holds for the transcript, but for a deferred call.
 
 use std::sync::Arc;
 
@@ -20,9 +20,9 @@ pub(super) fn check(view: &StepView<'_>) -> Result<(), String> {
         } else if let Effect::Finish(ending) = effect {
             // A run may begin in the same step, but it has no calls yet.
             let left = find_open_calls(view.state.transcript.messages())?;
-            let put_off = ending.deferred.as_ref().map(|call| call.id.as_str());
-            if !left.iter().copied().eq(put_off) {
-                return Err(format!("{left:?} are open at the end, {put_off:?} was put off"));
+            let deferred = ending.deferred.as_ref().map(|call| call.id.as_str());
+            if !left.iter().copied().eq(deferred) {
+                return Err(format!("{left:?} are open at the end, {deferred:?} was deferred"));
             }
         }
     }

@@ -31,16 +31,16 @@ impl ProviderRulesChecker {
             if !self.requests.is_multiple_of(CHECK_EVERY) {
                 continue;
             }
-            for law in &ALL_PROVIDER_RULES {
-                let (projection, notes) = normalize(request, law);
-                if let Some(breach) = law.find_violations(&projection).first() {
-                    return Err(format!("{:?}: {breach}", law.wire));
+            for rules in &ALL_PROVIDER_RULES {
+                let (projection, notes) = normalize(request, rules);
+                if let Some(breach) = rules.find_violations(&projection).first() {
+                    return Err(format!("{:?}: {breach}", rules.wire));
                 }
                 let notes = notes.into_lines();
                 let is_made_up =
                     |note: &&String| INVENTED_RESULT_NOTES.iter().any(|words| note.contains(words));
                 if let Some(note) = notes.iter().find(is_made_up) {
-                    return Err(format!("{:?}: {note}", law.wire));
+                    return Err(format!("{:?}: {note}", rules.wire));
                 }
             }
         }

@@ -23,13 +23,13 @@ pub(super) struct ToolResultChecker {
 impl ToolResultChecker {
     pub(super) fn check(&mut self, view: &StepView<'_>) -> Result<(), String> {
         if let Event::ToolEnded { ticket, outcome } = view.event
-            && !view.is_dead
+            && !view.is_stale
             && let Some(call) = self.calls.get(ticket)
         {
             self.ended.insert(call.clone(), outcome.clone());
         }
         if let Event::HookEnded { ticket, report } = view.event
-            && !view.is_dead
+            && !view.is_stale
             && let Some(text) = &report.output
             && let Some(call) = self.reviews.get(ticket)
             && let Some(outcome) = self.ended.get_mut(call)
@@ -92,8 +92,5 @@ fn has_text(result: &ToolResult, text: &str) -> bool {
 }
 
 fn texts(parts: &[ToolResultPart]) -> impl Iterator<Item = &str> {
-    parts.iter().filter_map(|part| match part {
-        ToolResultPart::Text(text) => Some(text.as_str()),
-        ToolResultPart::Media(_) => None,
-    })
+    parts.iter().filter_map(ToolResultPart::as_text)
 }

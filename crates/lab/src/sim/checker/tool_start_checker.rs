@@ -20,7 +20,7 @@ pub(super) struct ToolStartChecker {
 impl ToolStartChecker {
     pub(super) fn check(&mut self, view: &StepView<'_>) -> Result<(), String> {
         if let Event::ModelDelta { delta: Delta::Call { call, .. }, .. } = view.event
-            && !view.is_dead
+            && !view.is_stale
         {
             self.whole.insert(call.id.to_string());
         } else if let Event::ToolEnded { ticket, .. } = view.event {
