@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::fs;
 use std::io;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 
 use super::SnapshotStore;
@@ -26,7 +27,8 @@ pub fn fork_history(source: &Path, fork: &Path, until: Option<u64>) -> Result<()
     if log.is_empty() {
         return Ok(());
     }
-    share_contents(&from.join("blobs"), &to.join("blobs"))
+    make_folder(&to)
+        .and_then(|()| share_contents(&from.join("blobs"), &to.join("blobs")))
         .map_err(JournalError::disk_error(&to, "written"))?;
     // Last: without it, nothing refers to the contents.
     let path = to.join("log");
@@ -80,7 +82,7 @@ fn share_contents(from: &Path, to: &Path) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         entries => entries?,
     };
-    fs::create_dir_all(to)?;
+    make_folder(to)?;
     for entry in entries {
         let entry = entry?;
         if entry.file_type()?.is_file() && entry.path().extension().is_none() {
@@ -91,6 +93,10 @@ fn share_contents(from: &Path, to: &Path) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+fn make_folder(path: &Path) -> io::Result<()> {
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
 
 #[cfg(test)]
@@ -142,6 +148,11 @@ mod tests {
         assert_eq!(copy.changes().len(), 2);
         let planned = copy.plan_restore(0);
         assert!(planned.iter().all(|one| copy.read_contents(one).1 == b"old"), "{planned:?}");
+        fs::remove_dir_all(SnapshotStore::folder_for(&journal).join("blobs"))
+            .expect("removed");
+        let bare = folder.path().join("five.jsonl");
+        fork_history(&journal, &bare, None).expect("without contents of edits");
+        assert_eq!(open(&bare).spans(), kept.spans());
         let none = folder.path().join("four.jsonl");
         fork_history(&journal, &none, Some(1)).expect("nothing to do");
         assert!(!SnapshotStore::folder_for(&none).exists());
