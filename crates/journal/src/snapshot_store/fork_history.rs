@@ -148,8 +148,7 @@ mod tests {
         assert_eq!(copy.changes().len(), 2);
         let planned = copy.plan_restore(0);
         assert!(planned.iter().all(|one| copy.read_contents(one).1 == b"old"), "{planned:?}");
-        fs::remove_dir_all(SnapshotStore::folder_for(&journal).join("blobs"))
-            .expect("removed");
+        fs::remove_dir_all(SnapshotStore::folder_for(&journal).join("blobs")).expect("removed");
         let bare = folder.path().join("five.jsonl");
         fork_history(&journal, &bare, None).expect("without contents of edits");
         assert_eq!(open(&bare).spans(), kept.spans());
