@@ -142,7 +142,8 @@ fn a_restore_that_was_interrupted_does_not_keep_a_session_from_being_undone() {
     let server = record_session(&dirs, &[&["echo two > a"]]);
     let journal = dirs.journals().pop().expect("a journal");
     let stores = journal.ancestors().nth(3).expect("a folder").join("workspaces");
-    let store = std::fs::read_dir(stores).expect("stores").flatten().next().expect("a store").path();
+    let store =
+        std::fs::read_dir(stores).expect("stores").flatten().next().expect("a store").path();
     run(&mut dirs.windlass(&["sessions", "delete", SESSION])).answer();
     write(&store.join("restore-log"), "of a process that was killed");
     let script = Script::new().answer(bash("echo three > a")).answer(ScriptedAnswer::text("Done."));
