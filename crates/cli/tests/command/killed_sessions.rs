@@ -15,6 +15,7 @@ const FIRST: &str = "aa0e9d8c-7b6a-4958-8473-625140312233";
 const SECOND: &str = "bb0e9d8c-7b6a-4958-8473-625140312233";
 const ROUNDS: u64 = 4;
 const FILES: u64 = 25;
+const SPINS: u64 = 300_000;
 
 /// A small deterministic random number generator.
 struct Random(u64);
@@ -52,16 +53,16 @@ fn is_changed(dirs: &TestDirs, folder: &str, file: u64, round: u64) -> bool {
     text(&dirs.file(&format!("{folder}/f{file}"))) == format!("{folder} {round}")
 }
 
-/// Starts a command, waits until this is so, and kills it a little later. Returns whether it was
+/// Starts a command, waits until this is so, and kills it after so many spins. Returns whether it was
 /// killed before its end.
-fn kill_when(command: &mut Command, random: &mut Random, is_time: impl Fn() -> bool) -> bool {
+pub(crate) fn kill_when(command: &mut Command, spins: u64, is_time: impl Fn() -> bool) -> bool {
     let running = RunningCommand::start(command);
     let stat = format!("/proc/{}/stat", running.id());
     let is_over = || std::fs::read_to_string(&stat).map_or(true, |stat| stat.contains(") Z "));
     while !is_time() && !is_over() {
         std::thread::yield_now();
     }
-    for spin in 0..random.below(300_000) {
+    for spin in 0..spins {
         std::hint::black_box(spin);
     }
     running.signal(Signal::KILL);
@@ -102,8 +103,9 @@ fn check_seed(seed: u64) {
         let beside = RunningCommand::start(&mut ask(&dirs, &second, &["-r", SECOND]));
         let at = random.below(FILES);
         let mut killed = ask(&dirs, &first, &["-r", FIRST]);
-        kills +=
-            u32::from(kill_when(&mut killed, &mut random, || is_changed(&dirs, "a", at, round)));
+        kills += u32::from(kill_when(&mut killed, random.below(SPINS), || {
+            is_changed(&dirs, "a", at, round)
+        }));
         wait_until_gone(&text(&pid_file(&dirs, "a")));
         assert_eq!(beside.finish().code, Some(0), "{about}");
         check_files_are_whole(&dirs, &about);
@@ -111,7 +113,7 @@ fn check_seed(seed: u64) {
         let mut rewinding = dirs.windlass(&["rewind", SECOND, "--to", "1", "--files"]);
         let at = random.below(FILES);
         rewinding.arg("--skip-changed");
-        kills += u32::from(kill_when(&mut rewinding, &mut random, || {
+        kills += u32::from(kill_when(&mut rewinding, random.below(SPINS), || {
             !is_changed(&dirs, "b", at, round)
         }));
         check_files_are_whole(&dirs, &about);
@@ -123,7 +125,8 @@ fn check_seed(seed: u64) {
         let id = object["session_id"].as_str().expect("an id").to_owned();
         let at = random.below(FILES);
         let mut applying = dirs.windlass(&["apply", &id]);
-        let is_killed = kill_when(&mut applying, &mut random, || is_changed(&dirs, "c", at, round));
+        let is_killed =
+            kill_when(&mut applying, random.below(SPINS), || is_changed(&dirs, "c", at, round));
         kills += u32::from(is_killed);
         check_files_are_whole(&dirs, &about);
         let again = run(&mut dirs.windlass(&["apply", &id]));

@@ -350,3 +350,51 @@ fn many_processes_beside_one_that_stays_take_few_segments() {
         std::fs::remove_dir_all(&place).unwrap();
     }
 }
+
+#[test]
+fn w27_processes_that_begin_and_end_beside_each_other_lose_no_snapshot() {
+    let mut fixture = Fixture::in_memory();
+    for number in 0..30 {
+        fixture.write(&format!("d{}/f{number}", number % 5), Random::new(number + 1).noise(3_000));
+    }
+    let first = fixture.look().id;
+    let taken = std::sync::Mutex::new(vec![first]);
+    std::thread::scope(|scope| {
+        for thread in 0..5_u64 {
+            let fixture = &fixture;
+            let taken = &taken;
+            let open = || {
+                let options = WorkspaceOptions::default();
+                Workspace::open(&fixture.root, &fixture.store, options).unwrap()
+            };
+            scope.spawn(move || {
+                for round in 0..12 {
+                    let mut workspace = open();
+                    let noise = Random::new(thread * 100 + round + 50).noise(40_000);
+                    fixture.write(&format!("d{thread}/own"), noise);
+                    let looked = workspace.look(LookDepth::Quick, &CancelFlag::new()).unwrap();
+                    taken.lock().unwrap().push(looked.id);
+                }
+            });
+        }
+    });
+    let taken = taken.into_inner().unwrap();
+    let count = segments(&fixture.store).len();
+    assert!(count <= 12, "{count} segments");
+    let copy = |fixture: &mut Fixture, snapshot: SnapshotId| {
+        let place = fixture.store.with_file_name("copy");
+        fixture.workspace().copy_to(snapshot, &place, &CancelFlag::new()).unwrap();
+        std::fs::remove_dir_all(place).unwrap();
+    };
+    for snapshot in &taken {
+        copy(&mut fixture, *snapshot);
+    }
+    // A process that comes later finds all of them, and keeps those that are wanted.
+    fixture.reopen();
+    let wanted: Vec<SnapshotId> = taken.iter().copied().step_by(4).collect();
+    fixture.workspace().forget(&wanted).unwrap();
+    fixture.reopen();
+    for snapshot in wanted {
+        copy(&mut fixture, snapshot);
+    }
+}
