@@ -109,14 +109,16 @@ fn what_was_applied_from_a_copy_by_a_killed_process_is_taken_back_with_a_yes() {
     let script = Script::new()
         .answer(bash("for f in f*; do echo opus > $f; done").when_model("opus"))
         .answer(ScriptedAnswer::text("By opus.").when_model("opus").repeat(0))
+        .answer(ScriptedAnswer::text("By haiku.").when_model("haiku").repeat(0))
         .answer(bash("touch begun"))
         .answer(ScriptedAnswer::text("Started.").repeat(0));
     let server = play(script);
     let flags = ["--dangerously-skip-permissions", "--session-id", SESSION, "-p", "start"];
     run(&mut dirs.asking(&server.url(), &flags)).answer();
-    let asking = dirs.asking(&server.url(), &["race", "--models", "opus", "--json"]);
+    let asking = dirs.asking(&server.url(), &["race", "--models", "opus,haiku", "--json"]);
     let mut racing = without_overlays(&asking);
     let ended = run(racing.args(["--", "--dangerously-skip-permissions"]));
+    assert_eq!(ended.code, Some(0), "{ended:?}");
     let object: Value = serde_json::from_str(&ended.stdout).expect("JSON");
     let id = object["continuations"][0]["session_id"].as_str().expect("an id").to_owned();
     let count =
