@@ -2,14 +2,16 @@
 //!
 //! Every session that takes snapshots registers its change log in the store. A session whose log is
 //! gone was deleted. Near its size limit the store drops the snapshots of ended sessions, least
-//! recently written first; never those of an open session.
+//! recently written first; never those of an open session, or of a trial that may still be applied.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use windlass_journal::project_key::project_key;
 use windlass_journal::session_catalogue::is_being_written;
 use windlass_journal::{Durability, SessionTrash, SnapshotLimits, SnapshotStore};
 use windlass_workspace::{SnapshotId, Workspace, WorkspaceError};
@@ -26,6 +28,20 @@ pub(super) fn register_session(store: &Path, change_log: &Path) -> io::Result<()
     let mut options = fs::OpenOptions::new();
     let mut file = options.create(true).append(true).mode(0o600).open(list_path(store))?;
     file.write_all(format!("{text}\n").as_bytes())
+}
+
+/// Registers a session that begins with the snapshots of another one. `stores` is the folder of all
+/// stores. Blocks.
+///
+/// # Errors
+///
+/// What the session changed cannot be read, or a store cannot be written.
+pub fn register_fork(stores: &Path, change_log: &Path) -> io::Result<()> {
+    let opened = SnapshotStore::open(change_log, Durability::Written, SnapshotLimits::default());
+    let spans = opened.map_err(io::Error::other)?.spans();
+    let roots: BTreeSet<PathBuf> = spans.into_iter().map(|span| span.root).collect();
+    let stores = roots.iter().map(|root| stores.join(project_key(root)));
+    stores.filter(|store| store.is_dir()).try_for_each(|store| register_session(&store, change_log))
 }
 
 /// Limits on the size and age of snapshots.
@@ -71,6 +87,11 @@ pub(super) fn collect_garbage(
     if kept.len() == registered.len() && !is_crowded {
         return Ok(0);
     }
+    let held = list_held(store);
+    let list_live = |kept: &[RegisteredSession]| -> Vec<SnapshotId> {
+        let needed = kept.iter().flat_map(|session| &session.snapshots);
+        needed.chain(held.iter().flat_map(|one| &one.snapshots)).copied().collect()
+    };
     let mut freed = workspace.forget(&list_live(&kept))?;
     kept.sort_by_key(|session| session.written);
     while workspace.usage().bytes > bytes_max / 2 && is_crowded {
@@ -83,6 +104,49 @@ pub(super) fn collect_garbage(
     // If this fails, the next collection finds and drops them again.
     let _ = unregister_sessions(store, &dropped);
     Ok(freed)
+}
+
+/// Snapshots that are needed as long as this folder is there: those of a trial.
+struct HeldSnapshots {
+    holder: PathBuf,
+    snapshots: Vec<SnapshotId>,
+}
+
+impl HeldSnapshots {
+    fn parse(line: &str) -> Option<Self> {
+        let (snapshots, holder) = line.split_once('\t')?;
+        let snapshots = snapshots.split(' ').filter_map(|name| name.parse().ok()).collect();
+        Some(Self { holder: PathBuf::from(holder), snapshots })
+    }
+
+    fn is_there(&self) -> bool {
+        !self.holder.symlink_metadata().is_err_and(|error| is_absent(&error))
+    }
+}
+
+/// Keeps snapshots until this folder is removed.
+pub(super) fn hold_snapshots(
+    store: &Path,
+    holder: &Path,
+    snapshots: &[SnapshotId],
+) -> io::Result<()> {
+    let _lock = lock_list(store)?;
+    let Some(holder) = holder.to_str().filter(|text| !text.contains('\n')) else {
+        return Err(io::Error::other("the path of the trial is not text"));
+    };
+    let text = fs::read_to_string(holders_path(store)).unwrap_or_default();
+    let is_there = |line: &&str| HeldSnapshots::parse(line).is_some_and(|held| held.is_there());
+    let mut lines: String = text.lines().filter(is_there).map(|line| format!("{line}\n")).collect();
+    let names: Vec<String> = snapshots.iter().map(SnapshotId::to_string).collect();
+    lines.push_str(&format!("{}\t{holder}\n", names.join(" ")));
+    let temporary = holders_path(store).with_extension("new");
+    fs::write(&temporary, lines)?;
+    fs::rename(&temporary, holders_path(store))
+}
+
+fn list_held(store: &Path) -> Vec<HeldSnapshots> {
+    let text = fs::read_to_string(holders_path(store)).unwrap_or_default();
+    text.lines().filter_map(HeldSnapshots::parse).filter(HeldSnapshots::is_there).collect()
 }
 
 /// Removes these sessions from the list, keeping those that other processes have added meanwhile.
@@ -171,6 +235,9 @@ pub fn remove_unused_stores(stores: &Path) -> usize {
     let Ok(entries) = fs::read_dir(stores) else { return 0 };
     let is_unused = |store: &PathBuf| {
         let registered = read_registered(store);
+        if !list_held(store).is_empty() {
+            return false;
+        }
         match registered.is_empty() {
             // Either new, or left by a process killed before it registered.
             true => is_older_than_a_day(store),
@@ -187,10 +254,6 @@ fn is_older_than_a_day(store: &Path) -> bool {
     age.is_some_and(|age| age > Duration::from_secs(24 * 60 * 60))
 }
 
-fn list_live(sessions: &[RegisteredSession]) -> Vec<SnapshotId> {
-    sessions.iter().flat_map(|session| session.snapshots.iter().copied()).collect()
-}
-
 fn read_registered(store: &Path) -> Vec<PathBuf> {
     let text = fs::read_to_string(list_path(store)).unwrap_or_default();
     let mut paths: Vec<PathBuf> = text.lines().map(PathBuf::from).collect();
@@ -201,6 +264,10 @@ fn read_registered(store: &Path) -> Vec<PathBuf> {
 
 fn list_path(store: &Path) -> PathBuf {
     store.join("sessions")
+}
+
+fn holders_path(store: &Path) -> PathBuf {
+    store.join("holders")
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ mod snapshot_pack;
 pub mod span_changes;
 mod uncovered_report;
 
-pub use garbage::remove_unused_stores;
+pub use garbage::{register_fork, remove_unused_stores};
 pub use render_diff::{
     ChangedLineCounts, count_differences, render_difference, render_differences,
 };

@@ -13,7 +13,9 @@ use windlass_workspace::{
 };
 
 use crate::SnapshotConfig;
-use crate::garbage::{GarbageBounds, collect_garbage, has_other_writer, register_session};
+use crate::garbage::{
+    GarbageBounds, collect_garbage, has_other_writer, hold_snapshots, register_session,
+};
 use crate::uncovered_report::{NamedPath, describe_uncovered, list_untold};
 
 /// Shared by the thread that takes snapshots and by a rewind.
@@ -220,12 +222,27 @@ impl SharedWorkspace {
             register_session(store, change_log).map_err(failed)?;
             let bounds = GarbageBounds { bytes_max, age_max: self.config.age_max };
             match collect_garbage(workspace, store, bounds, change_log) {
-                // Another process uses the store; the next session tries again.
-                Ok(_) | Err(WorkspaceError::InUse) => Ok(has_other_writer(store, change_log)),
+                // Another process uses the store, or was killed while it restored; the next session
+                // tries again.
+                Ok(_) | Err(WorkspaceError::InUse | WorkspaceError::UnfinishedRestore) => {
+                    Ok(has_other_writer(store, change_log))
+                }
                 Err(error) => Err(error),
             }
         })
         .map(|is_shared| is_shared.unwrap_or(false))
+    }
+
+    /// Keeps these snapshots as long as this folder is there, whatever becomes of sessions. Blocks.
+    ///
+    /// # Errors
+    ///
+    /// The store cannot be written. The error is a message for the user.
+    #[doc(hidden)]
+    pub fn hold(&self, folder: &Path, snapshots: &[SnapshotId]) -> Result<(), String> {
+        let store = &self.config.store;
+        hold_snapshots(store, folder, snapshots)
+            .map_err(|error| format!("{}: {error}", store.display()))
     }
 }
 

@@ -6,17 +6,21 @@
 use std::fmt;
 use std::sync::Arc;
 
-/// Called with the name of the operation about to run.
 #[derive(Clone, Default)]
-pub(crate) struct DiskHook(Option<Arc<dyn Fn(&'static str) + Send + Sync>>);
+pub(crate) struct DiskHook {
+    /// Called with the name of the operation about to run.
+    before: Option<Arc<dyn Fn(&'static str) + Send + Sync>>,
+    /// Acts as a file system that can rename, but neither exchange nor refuse to replace.
+    pub(crate) has_plain_renames: bool,
+}
 
 impl DiskHook {
     pub(crate) fn new(hook: impl Fn(&'static str) + Send + Sync + 'static) -> Self {
-        Self(Some(Arc::new(hook)))
+        Self { before: Some(Arc::new(hook)), has_plain_renames: false }
     }
 
     pub(crate) fn before(&self, operation: &'static str) {
-        if let Some(hook) = &self.0 {
+        if let Some(hook) = &self.before {
             hook(operation);
         }
     }
@@ -24,6 +28,6 @@ impl DiskHook {
 
 impl fmt::Debug for DiskHook {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(if self.0.is_some() { "DiskHook(set)" } else { "DiskHook" })
+        formatter.write_str(if self.before.is_some() { "DiskHook(set)" } else { "DiskHook" })
     }
 }

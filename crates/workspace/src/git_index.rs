@@ -10,6 +10,9 @@ use crate::folder_record::ByteReader;
 use crate::root_folder::read_small_file;
 
 const INDEX_BYTES_MAX: u64 = 256 << 20;
+/// Version 4 writes a path as the difference to the one before, so a small index may have paths of
+/// any total length. An index of git has fewer bytes in its paths than this many times its own.
+const PATH_BYTES_FACTOR: usize = 16;
 /// Two times, device, inode, mode, user, group and size.
 const STAT_BYTES: usize = 40;
 const MODE_RANGE: std::ops::Range<usize> = 24..28;
@@ -87,6 +90,7 @@ fn parse_with_names(bytes: &[u8], name_bytes: usize) -> Option<ParsedIndex> {
     let mut paths: Vec<Box<[u8]>> = Vec::new();
     let mut entries: Vec<u8> = Vec::new();
     let mut previous: Vec<u8> = Vec::new();
+    let mut path_bytes_left = bytes.len().saturating_mul(PATH_BYTES_FACTOR);
     for _ in 0..count {
         let start = reader.rest.len();
         let stat = reader.take(STAT_BYTES)?;
@@ -108,6 +112,7 @@ fn parse_with_names(bytes: &[u8], name_bytes: usize) -> Option<ParsedIndex> {
             let taken = start - reader.rest.len();
             reader.take(taken.next_multiple_of(8) - taken)?;
         }
+        path_bytes_left = path_bytes_left.checked_sub(previous.len())?;
         // In a split index, an entry without a name replaces one of the shared index.
         if !previous.is_empty() {
             paths.push(previous.as_slice().into());

@@ -448,8 +448,16 @@ impl Workspace {
     /// For tests: the hook is called before every operation that changes the disk.
     #[doc(hidden)]
     pub fn set_disk_hook(&mut self, hook: impl Fn(&'static str) + Send + Sync + 'static) {
+        let has_plain_renames = self.hook.has_plain_renames;
         self.hook = DiskHook::new(hook);
+        self.hook.has_plain_renames = has_plain_renames;
         self.store.set_hook(&self.hook);
+    }
+
+    /// For tests: the root acts as if its file system could only rename.
+    #[doc(hidden)]
+    pub fn use_plain_renames(&mut self) {
+        self.hook.has_plain_renames = true;
     }
 
     fn cache_path(&self) -> PathBuf {

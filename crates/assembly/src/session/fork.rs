@@ -1,5 +1,8 @@
 //! A copy of a session to go on in. The original is only read, and may go on meanwhile.
 //!
+//! In the same directory, what the original did to files until then can be taken back in the copy,
+//! too.
+//!
 //! Long outputs are shared by both. Some are named in the conversation by the place they had in the
 //! original, so that place stays readable for the copy as long as it is there.
 
@@ -7,13 +10,17 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use windlass_journal::{JournalEntry, JournalReader, session_catalogue};
+use windlass_driver::snapshot::register_fork;
+use windlass_host::command_error::CommandError;
+use windlass_journal::snapshot_store::fork_history;
+use windlass_journal::{JournalEntry, JournalReader, SnapshotStore, session_catalogue};
 use windlass_vocabulary::SessionId;
 
 use super::journal_error;
-use windlass_host::command_error::CommandError;
+use super::snapshots::STORES_FOLDER;
 
-/// Copies the journal, and the long outputs that the model may read back.
+/// Copies the journal, the long outputs that the model may read back, and the history of files unless
+/// the copy works elsewhere: in `project`.
 pub(super) fn fork_session(
     source: &Path,
     until: Option<u64>,
@@ -24,6 +31,9 @@ pub(super) fn fork_session(
     let session = SessionId::from(id);
     session_catalogue::fork_journal(source, until, journal, &session, project, now_millis())
         .map_err(|error| journal_error(&error))?;
+    if project.is_none() {
+        copy_history(source, until, journal)?;
+    }
     let from = source.with_extension("spill");
     let to = journal.with_extension("spill");
     let Ok(entries) = fs::read_dir(&from) else {
@@ -38,6 +48,16 @@ pub(super) fn fork_session(
         if fs::hard_link(entry.path(), &copy).is_err() {
             fs::copy(entry.path(), &copy).map_err(|error| copy_failed_error(&copy, &error))?;
         }
+    }
+    Ok(())
+}
+
+fn copy_history(source: &Path, until: Option<u64>, journal: &Path) -> Result<(), CommandError> {
+    fork_history(source, journal, until).map_err(|error| journal_error(&error))?;
+    let change_log = SnapshotStore::folder_for(journal);
+    if let Some(state) = journal.ancestors().nth(3).filter(|_| change_log.is_dir()) {
+        register_fork(&state.join(STORES_FOLDER), &change_log)
+            .map_err(|error| copy_failed_error(&change_log, &error))?;
     }
     Ok(())
 }

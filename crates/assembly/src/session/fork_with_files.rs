@@ -84,17 +84,15 @@ pub fn fork_with_files(
             })?)
         }
     };
-    let directory = match place {
-        None => project,
-        Some(place) => place.canonicalize().unwrap_or(place),
-    };
+    let elsewhere = place.map(|place| place.canonicalize().unwrap_or(place));
+    let directory = elsewhere.clone().unwrap_or(project);
     let journal = open_catalogue(lookup)?.journal_path(&directory, &id);
     if let Some(folder) = journal.parent() {
         std::fs::create_dir_all(folder)
             .map_err(|error| CommandError::failure(format!("{}: {error}", folder.display())))?;
     }
     let until = target.as_ref().map(|target| target.point.conversation);
-    fork::fork_session(&source.path, until, &journal, &id, Some(&directory))?;
+    fork::fork_session(&source.path, until, &journal, &id, elsewhere.as_deref())?;
     let point = target.as_ref().map(RewindTarget::describe);
     Ok(ForkedSession { id, directory, point, copied, journal, snapshot })
 }

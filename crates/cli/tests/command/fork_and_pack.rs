@@ -9,7 +9,7 @@ use windlass_rehearsal::{Script, ScriptedAnswer};
 
 use crate::fixture::{TestDirs, play, run};
 use crate::recorded_session::{SESSION, record_session};
-use crate::work_files::{text, write};
+use crate::work_files::{bash, text, write};
 
 #[test]
 fn a_fork_has_the_files_of_its_moment_and_both_go_on_alone() {
@@ -33,6 +33,36 @@ fn a_fork_has_the_files_of_its_moment_and_both_go_on_alone() {
     assert!(said.contains("echo two") && !said.contains("echo three"), "{said}");
     let taken = run(&mut dirs.windlass(&["fork", SESSION, &workspace]));
     assert!(taken.error_line(1).contains("not empty"));
+}
+
+#[test]
+fn a_fork_in_the_same_directory_takes_back_what_was_done_before_it() {
+    let dirs = TestDirs::new();
+    write(&dirs.file("a"), "one\n");
+    let _server = record_session(&dirs, &[&["echo two > a"], &["echo three > a; echo x > later"]]);
+    let fork = |flags: &[&str]| {
+        let forked = run(dirs.windlass(&["fork", SESSION, "--json"]).args(flags));
+        let forked: Value = serde_json::from_str(forked.answer()).expect("JSON");
+        forked["session_id"].as_str().expect("an id").to_owned()
+    };
+    let (early, whole) = (fork(&["--at", "2"]), fork(&[]));
+    run(&mut dirs.windlass(&["sessions", "delete", SESSION])).answer();
+    // What no session needs any more is given up when the next one begins.
+    let noise = "head -c 2000000 /dev/urandom > noise; rm noise";
+    let script = Script::new().answer(bash(noise)).answer(ScriptedAnswer::text("Done.").repeat(0));
+    let other = play(script);
+    let flags = ["--dangerously-skip-permissions", "-p", "go"];
+    run(&mut dirs.asking(&other.url(), &flags)).answer();
+    let back = ["--to", "1", "--files"];
+    let asked = run(dirs.windlass(&["rewind", &early]).args(back));
+    let line = asked.error_line(1);
+    assert!(line.contains("work/a") && line.contains("later"), "not done before it: {line}");
+    run(dirs.windlass(&["rewind", &whole]).args(back)).answer();
+    assert_eq!((text(&dirs.file("a")), dirs.file("later").exists()), ("one\n".into(), false));
+    run(&mut dirs.windlass(&["rewind", &whole, "--undo"])).answer();
+    assert_eq!((text(&dirs.file("a")), dirs.file("later").exists()), ("three\n".into(), true));
+    let shown = run(&mut dirs.windlass(&["diff", &early, "--stat"])).answer().to_owned();
+    assert!(shown.contains('a') && !shown.contains("later"), "{shown}");
 }
 
 #[test]

@@ -46,6 +46,7 @@ mod key;
 mod keyring;
 mod keys;
 mod keys_in_snapshots;
+mod killed_sessions;
 mod leaving;
 mod live;
 mod liveness;

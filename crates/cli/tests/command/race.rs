@@ -11,6 +11,7 @@ use windlass_rehearsal::{ReceivedRequest, Rehearsal, Script, ScriptedAnswer};
 use windlass_vocabulary::{Tokens, Usage};
 
 use crate::fixture::{PATIENCE, RunningCommand, TestDirs, play, run};
+use crate::killed_sessions::kill_when;
 use crate::work_files::{bash, count_trials, folders_that_stay, started_by, text, write};
 
 const SESSION: &str = "7a0e9d8c-7b6a-4958-8473-625140312255";
@@ -96,6 +97,39 @@ fn without_overlays_each_continuation_has_a_copy_of_its_own() {
     let back = run(&mut dirs.windlass(&["rewind", next, "--to", "1", "--files"]));
     assert_eq!(back.code, Some(0), "{back:?}");
     assert_eq!((text(&dirs.file("a")), dirs.file("o").exists()), ("one\nfirst\n".into(), false));
+}
+
+#[test]
+fn what_was_applied_from_a_copy_by_a_killed_process_is_taken_back_with_a_yes() {
+    const FILES: usize = 300;
+    let dirs = TestDirs::new();
+    for number in 0..FILES {
+        write(&dirs.file(&format!("f{number}")), "one\n");
+    }
+    let script = Script::new()
+        .answer(bash("for f in f*; do echo opus > $f; done").when_model("opus"))
+        .answer(ScriptedAnswer::text("By opus.").when_model("opus").repeat(0))
+        .answer(ScriptedAnswer::text("By haiku.").when_model("haiku").repeat(0))
+        .answer(bash("touch begun"))
+        .answer(ScriptedAnswer::text("Started.").repeat(0));
+    let server = play(script);
+    let flags = ["--dangerously-skip-permissions", "--session-id", SESSION, "-p", "start"];
+    run(&mut dirs.asking(&server.url(), &flags)).answer();
+    let asking = dirs.asking(&server.url(), &["race", "--models", "opus,haiku", "--json"]);
+    let mut racing = without_overlays(&asking);
+    let ended = run(racing.args(["--", "--dangerously-skip-permissions"]));
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let object: Value = serde_json::from_str(&ended.stdout).expect("JSON");
+    let id = object["continuations"][0]["session_id"].as_str().expect("an id").to_owned();
+    let count =
+        |held: &str| (0..FILES).filter(|n| text(&dirs.file(&format!("f{n}"))) == held).count();
+    kill_when(&mut dirs.windlass(&["apply", &id]), 0, || count("opus\n") > 0);
+    let again = run(&mut dirs.windlass(&["apply", &id]));
+    assert!(again.code == Some(0) || again.stderr.contains("no dry run"), "{again:?}");
+    assert_eq!(count("opus\n"), FILES);
+    let back = ["rewind", &id, "--to", "1", "--files", "--overwrite"];
+    let back = run(&mut dirs.windlass(&back));
+    assert_eq!((back.code, count("one\n")), (Some(0), FILES), "{back:?}");
 }
 
 /// In micro-dollars.

@@ -7,6 +7,8 @@ use crate::fixture::{RunningCommand, TestDirs, play, run, wait_for_file};
 use crate::recorded_session::{SESSION, diff, find_call, record_session, rewind};
 use crate::work_files::{bash, text, write};
 
+const OTHER: &str = "9a0e9d8c-7b6a-4958-8473-625140312233";
+
 #[test]
 fn snapshots_that_no_session_needs_any_more_are_given_up() {
     let dirs = TestDirs::new();
@@ -93,7 +95,6 @@ fn snapshots_are_bounded_by_settings() {
 
 #[test]
 fn w24_of_two_sessions_in_a_directory_each_takes_back_its_own() {
-    const OTHER: &str = "9a0e9d8c-7b6a-4958-8473-625140312233";
     let dirs = TestDirs::new();
     write(&dirs.file("both"), "at first\n");
     let wait = "echo 1 > a1; echo r > ready; until [ -e go ]; do sleep 0.02; done; echo 2 > a2";
@@ -132,4 +133,27 @@ fn w24_of_two_sessions_in_a_directory_each_takes_back_its_own() {
     run(&mut dirs.windlass(&skip)).answer();
     assert!(!dirs.file("a1").exists() && !dirs.file("b").exists());
     assert_eq!(text(&dirs.file("both")), "at first\n");
+}
+
+#[test]
+fn a_restore_that_was_interrupted_does_not_keep_a_session_from_being_undone() {
+    let dirs = TestDirs::new();
+    write(&dirs.file("a"), "one\n");
+    let server = record_session(&dirs, &[&["echo two > a"]]);
+    let journal = dirs.journals().pop().expect("a journal");
+    let stores = journal.ancestors().nth(3).expect("a folder").join("workspaces");
+    let store =
+        std::fs::read_dir(stores).expect("stores").flatten().next().expect("a store").path();
+    run(&mut dirs.windlass(&["sessions", "delete", SESSION])).answer();
+    write(&store.join("restore-log"), "of a process that was killed");
+    let script = Script::new().answer(bash("echo three > a")).answer(ScriptedAnswer::text("Done."));
+    let other = play(script);
+    let flags = ["--dangerously-skip-permissions", "--verbose", "--session-id", OTHER, "-p", "go"];
+    let ended = run(&mut dirs.asking(&other.url(), &flags));
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(!ended.stderr.contains("cannot be undone"), "{}", ended.stderr);
+    std::fs::remove_file(store.join("restore-log")).expect("removed");
+    run(&mut dirs.windlass(&["rewind", OTHER, "--to", "1", "--files"])).answer();
+    assert_eq!(text(&dirs.file("a")), "two\n");
+    drop(server);
 }

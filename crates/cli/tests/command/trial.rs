@@ -126,6 +126,32 @@ fn a_dry_run_applies_itself_or_is_dropped() {
 }
 
 #[test]
+fn a_dry_run_can_be_applied_when_its_session_is_gone_and_snapshots_are_given_up() {
+    let dirs = TestDirs::new();
+    write(&dirs.file("a"), "one\n");
+    let command = "echo two > a; head -c 3000000 /dev/urandom > noise; mkdir -p d; echo d > d/d";
+    let (_server, ended) = dry_run(&dirs, command, &[]);
+    output(&ended);
+    run(&mut dirs.windlass(&["sessions", "delete", SESSION])).answer();
+    // What no session needs is given up when the next one begins.
+    for round in ["first", "second"] {
+        let flags = ["--dangerously-skip-permissions", "-p", "go"];
+        let script = Script::new().answer(bash(&format!("head -c 2000000 /dev/urandom > {round}")));
+        let other = play(script.answer(ScriptedAnswer::text("Done.").repeat(0)));
+        let id = run(dirs.asking(&other.url(), &flags).args(["--output-format", "json"]));
+        let object: Value = serde_json::from_str(output(&id)).expect("JSON");
+        std::fs::remove_file(dirs.file(round)).expect("a file");
+        let id = object["session_id"].as_str().expect("an id");
+        run(&mut dirs.windlass(&["sessions", "delete", id])).answer();
+    }
+    let applied = run(&mut dirs.windlass(&["apply"]));
+    assert_eq!(applied.code, Some(0), "{applied:?}");
+    assert_eq!((text(&dirs.file("a")), text(&dirs.file("d/d"))), ("two\n".into(), "d\n".into()));
+    assert_eq!(dirs.file("noise").metadata().expect("a file").len(), 3_000_000);
+    assert_eq!(count_trials(&dirs), 0);
+}
+
+#[test]
 fn everything_else_is_read_only_in_a_dry_run() {
     let (folder, [home, work, state]) = folders_that_stay();
     let command = "echo in > in; echo out > ../out || echo HELD; echo out > $HOME/out || echo HELD";

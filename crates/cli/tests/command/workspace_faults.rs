@@ -478,3 +478,65 @@ fn rewinding_a_session_that_changed_nothing_changes_nothing() {
     rewind(&changed.dirs, &BACK);
     assert_eq!(read_files(&changed.dirs), changed.before);
 }
+
+/// Starts the program where the kernel refuses the flags of a rename, as network file systems and
+/// many in user space do. `None` where it cannot be had.
+fn with_plain_renames(dirs: &TestDirs, command: &Command) -> Option<Command> {
+    let renameat2: u32 = if cfg!(target_arch = "x86_64") { 316 } else { 276 };
+    // Of a call with this number and flags that are not zero, the answer is EINVAL.
+    let program: [(u16, u8, u8, u32); 6] = [
+        (0x20, 0, 0, 0),
+        (0x15, 0, 3, renameat2),
+        (0x20, 0, 0, 48),
+        (0x15, 1, 0, 0),
+        (0x06, 0, 0, 0x0005_0016),
+        (0x06, 0, 0, 0x7fff_0000),
+    ];
+    let mut bytes = Vec::new();
+    for (code, yes, no, value) in program {
+        bytes.extend_from_slice(&code.to_le_bytes());
+        bytes.extend_from_slice(&[yes, no]);
+        bytes.extend_from_slice(&value.to_le_bytes());
+    }
+    let filter = dirs.home().join("filter");
+    std::fs::write(&filter, bytes).expect("a filter");
+    let script = format!(
+        "exec bwrap --dev-bind / / --chdir \"$PWD\" --seccomp 3 -- \"$@\" 3< '{}'",
+        filter.display()
+    );
+    let tried = started_by(&script, &Command::new("true")).env("PATH", "/usr/bin:/bin").output();
+    let is_there = tried.is_ok_and(|tried| tried.status.success());
+    is_there.then(|| started_by(&script, command))
+}
+
+#[test]
+fn where_names_cannot_be_exchanged_files_go_back_and_forth_all_the_same() {
+    let changed = ChangedTree::new(
+        "echo one > edited; echo one > removed; ln -s edited link; mkdir d; echo one > d/f; \
+         echo one > kept",
+        "echo two > edited; rm removed; ln -sfn removed link; rm -r d; echo two > d; echo new > new; \
+         echo two > kept",
+    );
+    write(&changed.dirs.file("kept"), "by hand\n");
+    let rewind = |flags: &[&str]| {
+        let command = [&["rewind", SESSION], flags, &["--skip-changed"]].concat();
+        let command = with_plain_renames(&changed.dirs, &changed.dirs.windlass(&command));
+        command.map(|mut command| run(&mut command))
+    };
+    let Some(report) = rewind(&BACK) else { return };
+    assert_eq!(report.code, Some(0), "{report:?}");
+    let read = || ["edited", "removed", "d/f", "kept"].map(|name| text(&changed.dirs.file(name)));
+    let link = || std::fs::read_link(changed.dirs.file("link")).expect("a link");
+    assert_eq!(read(), ["one\n", "one\n", "one\n", "by hand\n"], "{report:?}");
+    assert_eq!((link(), changed.dirs.file("new").exists()), (PathBuf::from("edited"), false));
+    let report = rewind(&["--undo"]).expect("a sandbox");
+    assert_eq!(read(), ["two\n", "", "", "by hand\n"], "{report:?}");
+    assert_eq!((link(), text(&changed.dirs.file("d"))), (PathBuf::from("removed"), "two\n".into()));
+    assert_eq!(text(&changed.dirs.file("new")), "new\n");
+    let left: Vec<String> = std::fs::read_dir(changed.dirs.work())
+        .expect("a folder")
+        .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
+        .filter(|name| name.starts_with(".windlass-restore"))
+        .collect();
+    assert!(left.is_empty(), "{left:?}");
+}

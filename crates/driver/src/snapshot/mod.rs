@@ -14,7 +14,7 @@ pub(crate) use recorder::SnapshotRecorder;
 pub(crate) use recorder_thread::RecorderThread;
 pub use windlass_snapshot::{
     ChangedLineCounts, FileDifference, HeldContent, PackedWorkspace, SharedWorkspace,
-    SnapshotConfig, SnapshotCopy, copy_snapshot, count_differences, pack_workspace,
+    SnapshotConfig, SnapshotCopy, copy_snapshot, count_differences, pack_workspace, register_fork,
     remove_unused_stores, render_difference, render_differences, unpack_workspace,
     visit_span_changes,
 };

@@ -155,6 +155,7 @@ impl Trial {
             last_record: 0,
         };
         record.write(&folder)?;
+        shared.hold(&folder, &[before])?;
         let lock = fs::File::create(folder.join(LOCK_NAME)).and_then(|file| {
             file.try_lock()?;
             Ok(file)
@@ -303,6 +304,7 @@ impl Trial {
             true => self.look_at_copy(shared, secrets)?,
             false => self.run_look(shared, secrets, None)?,
         };
+        shared.hold(&self.folder, &[after])?;
         self.record.after = Some(after);
         self.record.write(&self.folder)
     }

@@ -1,7 +1,7 @@
 //! Previews and accepts the changes of a trial.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use windlass_journal::{Durability, SnapshotLimits, SnapshotStore};
 use windlass_workspace::{
@@ -95,7 +95,7 @@ impl Trial {
     ) -> Result<AcceptedTrial, TrialError> {
         let trial = self.overlay()?;
         let root = &self.record.root;
-        let (accepted, is_over, span) = run(shared, |workspace| {
+        let (accepted, is_over) = run(shared, |workspace| {
             let plan = plan_trial(workspace, &trial)?;
             let conflicts: Vec<PathBuf> =
                 plan.conflicts().into_iter().map(|path| root.join(path.as_path())).collect();
@@ -114,16 +114,26 @@ impl Trial {
                 }
             };
             let files = describe_plan(workspace, &plan).files.len();
+            // First, so that a rewind knows of it if this process is killed in the middle.
+            let span = match self.begin_span(shared, plan.restore.current) {
+                Ok(span) => span,
+                Err(error) => return Ok(Err(error)),
+            };
             let report = workspace.accept_trial(&trial, &plan, &consent, &CancelFlag::new())?;
+            if let Some(span) = span
+                && let Err(error) = span.end(report.restore.after)
+            {
+                return Ok(Err(error));
+            }
             let outcomes = report.restore.outcomes.iter();
             let failed = outcomes.filter(|outcome| !outcome.result.is_restored());
             let left = failed.map(|outcome| &outcome.path).chain(&report.not_moved);
             let left: Vec<PathBuf> = left.map(|path| root.join(path.as_path())).collect();
             let is_over = left.iter().all(|path| conflicts.contains(path));
             let accepted = AcceptedTrial { files: files.saturating_sub(left.len()), left };
-            Ok(Ok((accepted, is_over, (report.restore.before, report.restore.after))))
+            Ok(Ok((accepted, is_over)))
         })??;
-        self.record_span(shared, span)?;
+        self.register_journal(shared)?;
         // If something failed, on a full disk for example, the trial is kept so that it can be
         // accepted again.
         if is_over {
@@ -134,30 +144,36 @@ impl Trial {
 
     /// Work in a copy is not part of a session's snapshots, so the acceptance is recorded as a
     /// span.
-    fn record_span(
+    fn begin_span(
         &self,
         shared: &SharedWorkspace,
-        (from, to): (SnapshotId, SnapshotId),
-    ) -> Result<(), TrialError> {
-        let Some(journal) = self.record.journal.as_deref().filter(|_| self.record.is_copy) else {
-            return Ok(());
-        };
-        let recorded = SnapshotStore::open(
+        from: SnapshotId,
+    ) -> Result<Option<AcceptSpan>, TrialError> {
+        let Some(journal) = self.find_own_journal() else { return Ok(None) };
+        let kept = SnapshotStore::open(
             &SnapshotStore::folder_for(journal),
             Durability::Synced,
             SnapshotLimits::default(),
-        )
-        .and_then(|kept| {
-            let root = shared.root().to_owned();
+        );
+        let begun = kept.and_then(|kept| {
             let record = self.record.last_record;
+            let root = shared.root().to_owned();
             let at = crate::clock::unix_millis();
             let number = kept.begin_span(record, root, from.to_string(), None, at)?;
-            kept.end_span(number, Vec::new(), to.to_string(), at)
+            Ok(AcceptSpan { kept, number })
         });
-        let failed = |error: &dyn std::error::Error| TrialError::Snapshots(error.to_string());
-        recorded.map_err(|error| failed(&error))?;
-        shared.register(&SnapshotStore::folder_for(journal)).map_err(|error| failed(&error))?;
-        Ok(())
+        begun.map(Some).map_err(|error| TrialError::Snapshots(error.to_string()))
+    }
+
+    /// The session that began the span needs its snapshots.
+    fn register_journal(&self, shared: &SharedWorkspace) -> Result<(), TrialError> {
+        let Some(journal) = self.find_own_journal() else { return Ok(()) };
+        let registered = shared.register(&SnapshotStore::folder_for(journal));
+        registered.map(drop).map_err(|error| TrialError::Snapshots(error.to_string()))
+    }
+
+    fn find_own_journal(&self) -> Option<&Path> {
+        self.record.journal.as_deref().filter(|_| self.record.is_copy)
     }
 
     fn overlay(&self) -> Result<OverlayTrial, TrialError> {
@@ -170,6 +186,20 @@ impl Trial {
             },
             began: self.record.began,
         })
+    }
+}
+
+/// The span of an acceptance that is under way.
+struct AcceptSpan {
+    kept: SnapshotStore,
+    number: usize,
+}
+
+impl AcceptSpan {
+    fn end(&self, to: SnapshotId) -> Result<(), TrialError> {
+        let at = crate::clock::unix_millis();
+        let ended = self.kept.end_span(self.number, Vec::new(), to.to_string(), at);
+        ended.map_err(|error| TrialError::Snapshots(error.to_string()))
     }
 }
 

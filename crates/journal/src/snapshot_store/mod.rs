@@ -7,6 +7,7 @@
 
 mod change_log;
 mod file_exchange;
+mod fork_history;
 mod last_rewind;
 mod restore;
 mod restore_plan;
@@ -25,6 +26,7 @@ use crate::error::JournalError;
 use change_log::ChangeLog;
 
 pub use change_log::{FileImage, LoggedFileChange};
+pub use fork_history::fork_history;
 pub use last_rewind::LastRewind;
 pub use restore::RestoredFile;
 pub use restore_plan::{PlannedRestore, RestoreStatus};

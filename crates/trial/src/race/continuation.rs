@@ -20,6 +20,7 @@ use windlass_host::command_error::{CommandError, to_single_line};
 use windlass_host::display::tool_call_summary::truncate_with_ellipsis;
 use windlass_host::environment::EnvLookup;
 use windlass_host::standard_streams::write_error_line;
+use windlass_journal::SnapshotStore;
 
 use super::race_budget::{RaceBudget, RaceShare};
 use super::variant::RaceVariant;
@@ -87,6 +88,8 @@ impl Continuation {
         let worked = find_session_here(Some(&self.session), lookup)?;
         let arguments = ForkArguments { at: None, files: ForkFiles::Shared };
         let forked = fork_with_files(&worked, &arguments, lookup)?;
+        // The changes of the original are in files of the copy.
+        let _ = std::fs::remove_dir_all(SnapshotStore::folder_for(&forked.journal));
         let said = trace_messages(&forked.journal, &forked.id)?;
         let last_record = said.last().map_or(0, |last| last.last_record);
         let named = self.trial.set_session(&forked.id);

@@ -15,11 +15,17 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use crate::digest::ContentDigest;
 use crate::relative_path::RelativePath;
 
+/// A line with wildcards takes up to a thousand times its bytes of memory once it is compiled. A level
+/// that exceeds this, together with those above it, ignores nothing.
+const WILDCARD_BYTES_MAX: usize = 64 << 10;
+
 #[derive(Debug)]
 pub(crate) struct RuleLevel {
     parent: Option<Arc<RuleLevel>>,
     folder: RelativePath,
     lines: Vec<u8>,
+    /// Bytes of the lines with wildcards, with those of all parent levels.
+    wildcard_bytes: usize,
     matcher: OnceLock<Gitignore>,
     /// Equal exactly for equal rules at equal paths, including all parent levels.
     pub(crate) identity: ContentDigest,
@@ -44,7 +50,14 @@ impl RuleLevel {
         identity.extend_from_slice(ContentDigest::of(folder.as_bytes()).as_bytes());
         identity.extend_from_slice(&lines);
         let identity = ContentDigest::of(&identity);
-        Arc::new(Self { parent, folder: folder.clone(), lines, matcher: OnceLock::new(), identity })
+        let wildcard_bytes = parent.as_ref().map_or(0, |parent| parent.wildcard_bytes)
+            + lines
+                .split(|byte| *byte == b'\n')
+                .filter(|line| has_wildcard(line))
+                .flatten()
+                .count();
+        let folder = folder.clone();
+        Arc::new(Self { parent, folder, lines, wildcard_bytes, matcher: OnceLock::new(), identity })
     }
 
     pub(crate) fn is_ignored(&self, path: &RelativePath, is_folder: bool) -> bool {
@@ -61,6 +74,9 @@ impl RuleLevel {
 
     fn matcher(&self) -> &Gitignore {
         self.matcher.get_or_init(|| {
+            if self.wildcard_bytes > WILDCARD_BYTES_MAX {
+                return Gitignore::empty();
+            }
             let mut builder = GitignoreBuilder::new("");
             let text = String::from_utf8_lossy(&self.lines);
             for line in text.trim_start_matches('\u{feff}').lines() {
@@ -70,6 +86,10 @@ impl RuleLevel {
             builder.build().unwrap_or_else(|_| Gitignore::empty())
         })
     }
+}
+
+fn has_wildcard(line: &[u8]) -> bool {
+    !line.starts_with(b"#") && line.iter().any(|byte| b"*?[{\\".contains(byte))
 }
 
 fn below_folder<'a>(path: &'a RelativePath, folder: &RelativePath) -> &'a Path {

@@ -1,11 +1,16 @@
 //! Operations at one path. Each leaves either the old or the new file, complete, and deletes
 //! nothing it replaced unless the store has its bytes.
+//!
+//! Network file systems, and many in user space, can neither exchange two names nor refuse to
+//! replace one. There an exchange is three renames: the name is missing for a moment, and no byte
+//! of what was there is lost.
 
 use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::fs::{
-    AtFlags, Mode, OFlags, RenameFlags, fchmod, openat, renameat_with, symlinkat, unlinkat,
+    AtFlags, Mode, OFlags, RenameFlags, fchmod, linkat, openat, renameat, renameat_with, symlinkat,
+    unlinkat,
 };
 use rustix::io::Errno;
 
@@ -15,7 +20,7 @@ use crate::disk_hook::DiskHook;
 use crate::path_image::PathImage;
 use crate::raw_stat::to_mode;
 use crate::relative_path::RelativePath;
-use crate::root_folder::{RootFolder, TEMPORARY_PREFIX, read_image};
+use crate::root_folder::{RootFolder, TEMPORARY_PREFIX, read_image, stat_child};
 use crate::store::ContentStore;
 
 /// Where files are restored, and the store with their contents.
@@ -59,6 +64,7 @@ impl<'a> StepPlace<'a> {
 
     /// Completes or reverses a step at this path that a kill interrupted.
     pub(super) fn clear_temporary(&self) -> io::Result<()> {
+        self.clear_aside()?;
         let beside = self.image(&self.temporary)?;
         if beside == PathImage::Absent {
             return Ok(());
@@ -76,7 +82,7 @@ impl<'a> StepPlace<'a> {
         } else if self.step.target.is_leaf() {
             // A partially written content, or another program's version that is no longer the
             // newest. Kept in the trash, because it cannot be told which.
-            self.move_to_trash()
+            self.move_to_trash(&self.temporary)
         } else {
             self.put_back_moved().map(drop)
         }
@@ -92,7 +98,7 @@ impl<'a> StepPlace<'a> {
             return Ok(RestoreResult::ChangedMeanwhile);
         }
         self.site.hook.before("rename aside");
-        match self.rename(&self.name, &self.temporary, RenameFlags::NOREPLACE) {
+        match self.move_away(&self.temporary) {
             Ok(()) => {}
             Err(Errno::NOENT) => return Ok(RestoreResult::AlreadyThere),
             Err(error) => return Err(error.into()),
@@ -145,10 +151,9 @@ impl<'a> StepPlace<'a> {
         if *expected == PathImage::Absent {
             return self.place_new();
         }
-        self.site.hook.before("exchange");
-        match self.rename(&self.temporary, &self.name, RenameFlags::EXCHANGE) {
+        match self.exchange("exchange") {
             Ok(()) => {}
-            Err(Errno::NOENT) => {
+            Err(Errno::NOENT | Errno::EXIST) => {
                 self.unlink_temporary()?;
                 return Ok(RestoreResult::ChangedMeanwhile);
             }
@@ -166,7 +171,7 @@ impl<'a> StepPlace<'a> {
 
     fn place_new(&self) -> io::Result<RestoreResult> {
         self.site.hook.before("rename into place");
-        match self.rename(&self.temporary, &self.name, RenameFlags::NOREPLACE) {
+        match self.rename_new(&self.temporary, &self.parent, &self.name) {
             Ok(()) => Ok(RestoreResult::Restored),
             Err(error) => {
                 self.unlink_temporary()?;
@@ -206,33 +211,93 @@ impl<'a> StepPlace<'a> {
     /// The replaced file is not the planned one: exchanges it back. If another program has written
     /// to our file meanwhile, that newest version stays and the other goes to the trash.
     fn put_back_exchanged(&self) -> io::Result<RestoreResult> {
-        self.site.hook.before("exchange back");
-        self.rename(&self.temporary, &self.name, RenameFlags::EXCHANGE)?;
+        match self.exchange("exchange back") {
+            Ok(()) => {}
+            // Another program has put a newer file there in between.
+            Err(Errno::EXIST) => {
+                self.move_to_trash(&self.temporary)?;
+                return Ok(RestoreResult::ChangedMeanwhile);
+            }
+            Err(error) => return Err(error.into()),
+        }
         if self.image(&self.temporary)?.is_same_as(&self.step.target) {
             self.unlink_temporary()?;
             return Ok(RestoreResult::ChangedMeanwhile);
         }
-        self.site.hook.before("exchange again");
-        self.rename(&self.temporary, &self.name, RenameFlags::EXCHANGE)?;
-        self.move_to_trash()?;
-        Ok(RestoreResult::ChangedMeanwhile)
-    }
-
-    fn put_back_moved(&self) -> io::Result<RestoreResult> {
-        self.site.hook.before("rename back");
-        match self.rename(&self.temporary, &self.name, RenameFlags::NOREPLACE) {
-            Ok(()) => {}
-            // Another program created a new file, which is the newest.
-            Err(Errno::EXIST) => self.move_to_trash()?,
+        match self.exchange("exchange again") {
+            Ok(()) | Err(Errno::EXIST) => self.move_to_trash(&self.temporary)?,
             Err(error) => return Err(error.into()),
         }
         Ok(RestoreResult::ChangedMeanwhile)
     }
 
+    fn put_back_moved(&self) -> io::Result<RestoreResult> {
+        self.site.hook.before("rename back");
+        match self.rename_new(&self.temporary, &self.parent, &self.name) {
+            Ok(()) => {}
+            // Another program created a new file, which is the newest.
+            Err(Errno::EXIST) => self.move_to_trash(&self.temporary)?,
+            Err(error) => return Err(error.into()),
+        }
+        Ok(RestoreResult::ChangedMeanwhile)
+    }
+
+    /// Exchanges the name and the temporary one. `EXIST` means that another program created a file
+    /// in a moment in which there was none: the name has that one, what it had before is in the
+    /// trash, and the temporary name is as it was.
+    fn exchange(&self, operation: &'static str) -> rustix::io::Result<()> {
+        self.site.hook.before(operation);
+        match self.rename_with(&self.temporary, &self.parent, &self.name, RenameFlags::EXCHANGE) {
+            Err(error) if is_unsupported(error) => self.exchange_by_renames(),
+            ended => ended,
+        }
+    }
+
+    fn exchange_by_renames(&self) -> rustix::io::Result<()> {
+        let aside = self.aside_name();
+        self.move_away(&aside)?;
+        self.site.hook.before("rename into place");
+        let placed = self.rename_new(&self.temporary, &self.parent, &self.name);
+        self.site.hook.before("rename from aside");
+        let Err(error) = placed else {
+            return renameat(&self.parent, &*aside, &self.parent, &*self.temporary);
+        };
+        match self.rename_new(&aside, &self.parent, &self.name) {
+            Ok(()) => Err(error),
+            Err(Errno::EXIST) => {
+                // If this fails, the next restore moves it.
+                let _ = self.move_to_trash(&aside);
+                Err(Errno::EXIST)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Completes or reverses an exchange by renames that a kill interrupted.
+    fn clear_aside(&self) -> io::Result<()> {
+        let aside = self.aside_name();
+        if stat_child(&self.parent, &aside)?.is_none() {
+            return Ok(());
+        }
+        if stat_child(&self.parent, &self.name)?.is_none() {
+            self.site.hook.before("rename from aside");
+            return Ok(self.rename_new(&aside, &self.parent, &self.name)?);
+        }
+        if stat_child(&self.parent, &self.temporary)?.is_none() {
+            self.site.hook.before("rename from aside");
+            return Ok(renameat(&self.parent, &*aside, &self.parent, &*self.temporary)?);
+        }
+        self.move_to_trash(&aside)
+    }
+
+    fn aside_name(&self) -> Vec<u8> {
+        [&self.temporary, b"-aside".as_slice()].concat()
+    }
+
     /// Disposes of the replaced file. The store has its bytes; the trash also keeps the same inode,
     /// in case an editor still has it open.
     fn discard_temporary(&self, image: &PathImage) -> io::Result<RestoreResult> {
-        match self.rename_to_trash() {
+        match self.rename_to_trash(&self.temporary) {
             Ok(()) => return Ok(RestoreResult::Restored),
             Err(Errno::XDEV) => {}
             Err(error) => return Err(error.into()),
@@ -253,15 +318,15 @@ impl<'a> StepPlace<'a> {
         Ok(RestoreResult::Failed(io::ErrorKind::CrossesDevices))
     }
 
-    fn move_to_trash(&self) -> io::Result<()> {
-        match self.rename_to_trash() {
+    fn move_to_trash(&self, from: &[u8]) -> io::Result<()> {
+        match self.rename_to_trash(from) {
             Ok(()) => Ok(()),
             // On another file system than the trash: renamed to a name in the same folder that no
             // later step uses.
             Err(Errno::XDEV) => {
                 let mut aside = self.name.clone();
                 aside.extend_from_slice(b".windlass-saved");
-                Ok(self.rename(&self.temporary, &aside, RenameFlags::NOREPLACE)?)
+                Ok(self.rename_new(from, &self.parent, &aside)?)
             }
             Err(error) => Err(error.into()),
         }
@@ -269,13 +334,12 @@ impl<'a> StepPlace<'a> {
 
     /// One step may leave several files there: a partially written one after a kill, then the
     /// replaced one.
-    fn rename_to_trash(&self) -> rustix::io::Result<()> {
+    fn rename_to_trash(&self, from: &[u8]) -> rustix::io::Result<()> {
         const NAMES_MAX: usize = 100;
         self.site.hook.before("rename to trash");
         for attempt in 0..NAMES_MAX {
             let name = format!("{}-{attempt}", self.trash_name);
-            let flags = RenameFlags::NOREPLACE;
-            match renameat_with(&self.parent, &*self.temporary, self.trash, &name, flags) {
+            match self.rename_new(from, self.trash, name.as_bytes()) {
                 Err(Errno::EXIST) => {}
                 ended => return ended,
             }
@@ -333,9 +397,51 @@ impl<'a> StepPlace<'a> {
         read_image(&self.parent, name, self.site.file_bytes)
     }
 
-    fn rename(&self, from: &[u8], to: &[u8], flags: RenameFlags) -> rustix::io::Result<()> {
-        renameat_with(&self.parent, from, &self.parent, to, flags)
+    /// Moves the file away, whichever it is by then, to a temporary name of ours.
+    fn move_away(&self, to: &[u8]) -> rustix::io::Result<()> {
+        match self.rename_with(&self.name, &self.parent, to, RenameFlags::NOREPLACE) {
+            // Not by a link: the name may be another file's by the time it is removed.
+            Err(error) if is_unsupported(error) => {
+                renameat(&self.parent, &*self.name, &self.parent, to)
+            }
+            ended => ended,
+        }
     }
+
+    /// Renames a temporary name of ours to one that must be free.
+    fn rename_new(&self, from: &[u8], folder: &OwnedFd, to: &[u8]) -> rustix::io::Result<()> {
+        match self.rename_with(from, folder, to, RenameFlags::NOREPLACE) {
+            Err(error) if is_unsupported(error) => {}
+            ended => return ended,
+        }
+        // A link never replaces a file.
+        match linkat(&self.parent, from, folder, to, AtFlags::empty()) {
+            Ok(()) => return unlinkat(&self.parent, from, AtFlags::empty()),
+            Err(error @ (Errno::EXIST | Errno::NOENT | Errno::XDEV)) => return Err(error),
+            Err(_) => {}
+        }
+        match stat_child(folder, to) {
+            Ok(None) => renameat(&self.parent, from, folder, to),
+            Ok(Some(_)) | Err(_) => Err(Errno::EXIST),
+        }
+    }
+
+    fn rename_with(
+        &self,
+        from: &[u8],
+        folder: &OwnedFd,
+        to: &[u8],
+        flags: RenameFlags,
+    ) -> rustix::io::Result<()> {
+        match self.site.hook.has_plain_renames {
+            true => Err(Errno::INVAL),
+            false => renameat_with(&self.parent, from, folder, to, flags),
+        }
+    }
+}
+
+fn is_unsupported(error: Errno) -> bool {
+    matches!(error, Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP)
 }
 
 /// Whether the bytes are equal, or size and time for files whose bytes are not stored.

@@ -29,7 +29,12 @@ impl ContentStore {
         let old = self.find_wasteful_segments(live, &halves);
         let freed = match old.is_empty() {
             true => 0,
-            false => self.rewrite_segments(&old, live, &halves, before)?,
+            false => {
+                self.state().is_forgetting = true;
+                let rewritten = self.rewrite_segments(&old, live, &halves, before);
+                self.state().is_forgetting = false;
+                rewritten?
+            }
         };
         self.state().pack_names.retain(&halves);
         self.forget_packs(!live.is_empty());

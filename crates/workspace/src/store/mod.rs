@@ -1,7 +1,7 @@
 //! The store: contents and folder records by digest, in append-only segments.
 //!
-//! Several processes may use it: each appends to its own segment, and finds what others have added
-//! when a digest is missing. Only a process with the exclusive lock removes anything. Reads are
+//! Several processes may use it: each locks the segment it appends to, and finds what others have
+//! added when a digest is missing. Only a process with the exclusive lock removes anything. Reads are
 //! checked against the digest, so damage yields `NotKept` and never wrong bytes.
 //!
 //! If the caller enables it, contents that a held git pack has are not stored again: a table maps
@@ -29,12 +29,16 @@ use pack_names::{PackNames, PackRow, decode_table};
 pub(crate) use segment::{
     HEADER_BYTES, RecordHeader, StorageMethod, decompress, encode_mark, encode_record,
 };
-use segment::{ScannedRecord, read_header, read_stored, scan_segment};
+use segment::{
+    ScannedRecord, SegmentScan, has_writer_lock, read_header, read_stored, scan_segment,
+};
 pub(crate) use store_lock::RestoreLock;
 use store_lock::StoreLock;
 
 /// A segment of this size is closed.
 const SEGMENT_BYTES: u64 = 64 << 20;
+/// How many segments are tried before another one is begun.
+const SEGMENTS_TRIED_MAX: usize = 64;
 /// Size at which appended bytes are written to the file.
 const BUFFER_BYTES: usize = 1 << 20;
 /// Cap for `free_percent`: a percentage of a large disk is more than anyone needs free.
@@ -78,6 +82,8 @@ struct StoreState {
     added: u64,
     /// Available disk space when last measured, minus what was written since.
     disk_room: u64,
+    /// Segments are being removed, so none is continued.
+    is_forgetting: bool,
 }
 
 #[derive(Debug)]
@@ -85,6 +91,8 @@ struct OpenSegment {
     file: Arc<File>,
     /// Bytes in the file; pending bytes follow them.
     length: u64,
+    /// Records up to here are in the index.
+    indexed: u64,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -99,8 +107,6 @@ impl ContentStore {
         limits: &WorkspaceLimits,
         hook: &DiskHook,
     ) -> Result<Self, WorkspaceError> {
-        std::fs::create_dir_all(folder)
-            .map_err(|error| WorkspaceError::disk("create", folder, error))?;
         let mut store = Self {
             folder: folder.to_owned(),
             limits: limits.clone(),
@@ -373,23 +379,27 @@ impl ContentStore {
             self.hook.before("sync segment");
             old.file.sync_data().map_err(|error| self.disk_error("write", error))?;
         }
-        let mut number = state.segments.keys().next_back().map_or(1, |last| last + 1);
-        let mut path = segment_path(&self.folder, number);
-        self.hook.before("create segment");
-        // Another process may already use the number.
-        while path.exists() {
-            number += 1;
-            path = segment_path(&self.folder, number);
+        if let Some(number) = state.continue_segment(&self.folder) {
+            return Ok(number);
         }
-        let file = File::options()
-            .read(true)
-            .append(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(&path)
-            .map_err(|error| WorkspaceError::disk("create", &path, error))?;
+        let mut number = state.segments.keys().next_back().map_or(1, |last| last + 1);
+        self.hook.before("create segment");
+        let mut options = File::options();
+        options.read(true).append(true).create_new(true).mode(0o600);
+        let file = loop {
+            let path = segment_path(&self.folder, number);
+            match options.open(&path) {
+                Ok(file) if file.try_lock().is_ok() => break file,
+                // Another process uses the number.
+                Ok(_) => number += 1,
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
+                Err(error) => return Err(WorkspaceError::disk("create", &path, error)),
+            }
+        };
         self.sync_folder()?;
-        state.segments.insert(number, OpenSegment { file: Arc::new(file), length: 0 });
+        let file = Arc::new(file);
+        state.segments.insert(number, OpenSegment { file, length: 0, indexed: 0 });
+        state.pending.extend_from_slice(&encode_mark());
         state.current = Some(number);
         Ok(number)
     }
@@ -406,6 +416,7 @@ impl ContentStore {
         match (&*segment.file).write_all(&pending) {
             Ok(()) => {
                 segment.length += pending.len() as u64;
+                segment.indexed = segment.length;
                 Ok(())
             }
             Err(error) => {
@@ -487,12 +498,16 @@ impl StoreState {
         let last = numbers.last().copied();
         for number in numbers {
             let path = segment_path(folder, number);
-            let start = self.segments.get(&number).map_or(0, |segment| segment.length);
             if self.current == Some(number) {
                 // Our own segment is already indexed and open for writing.
                 continue;
             }
-            let opened = File::options().read(true).append(is_alone).open(&path);
+            let known = self.segments.get(&number);
+            let start = known.map_or(0, |segment| segment.indexed);
+            let opened = match known {
+                Some(segment) => Ok(Arc::clone(&segment.file)),
+                None => File::options().read(true).append(is_alone).open(&path).map(Arc::new),
+            };
             let file = match opened {
                 Ok(file) => file,
                 // A process with the exclusive lock has just removed it.
@@ -500,23 +515,65 @@ impl StoreState {
                 Err(error) => return Err(error_at(&path, error)),
             };
             let scan = scan_segment(&file, start).map_err(|error| error_at(&path, error))?;
-            if is_alone && scan.has_unmarked_tail {
-                file.sync_data().map_err(|error| WorkspaceError::disk("write", &path, error))?;
-            }
-            for ScannedRecord { header, offset } in &scan.records {
-                let place = RecordPlace { segment: number, offset: *offset };
-                if header.method != StorageMethod::PackNames {
-                    self.index.insert(header.digest, place);
-                } else if let Some(rows) = read_table(&file, *offset) {
-                    self.pack_names.add_table(number, *offset, &rows);
+            if scan.has_unmarked_tail {
+                // A snapshot may refer to records whose process was killed before it synced them.
+                let synced = file.sync_data();
+                if is_alone {
+                    synced.map_err(|error| WorkspaceError::disk("write", &path, error))?;
                 }
             }
-            if is_alone && Some(number) == last && scan.is_whole && scan.length < SEGMENT_BYTES {
+            let may_continue = is_alone && Some(number) == last && self.current.is_none();
+            let is_continued = may_continue
+                && scan.is_whole
+                && scan.length < SEGMENT_BYTES
+                && file.try_lock().is_ok();
+            self.add_scanned(number, file, &scan);
+            if is_continued {
                 self.current = Some(number);
             }
-            self.segments.insert(number, OpenSegment { file: Arc::new(file), length: scan.length });
         }
         Ok(())
+    }
+
+    fn add_scanned(&mut self, number: u32, file: Arc<File>, scan: &SegmentScan) {
+        for ScannedRecord { header, offset } in &scan.records {
+            let place = RecordPlace { segment: number, offset: *offset };
+            if header.method != StorageMethod::PackNames {
+                self.index.insert(header.digest, place);
+            } else if let Some(rows) = read_table(&file, *offset) {
+                self.pack_names.add_table(number, *offset, &rows);
+            }
+        }
+        let segment = OpenSegment { file, length: scan.length, indexed: scan.end };
+        self.segments.insert(number, segment);
+    }
+
+    /// Continues a segment whose process has ended: otherwise there would be one more for every
+    /// process that was not alone.
+    fn continue_segment(&mut self, folder: &Path) -> Option<u32> {
+        if self.is_forgetting {
+            return None;
+        }
+        let numbers = list_segments(folder).unwrap_or_default();
+        for number in numbers.into_iter().rev().take(SEGMENTS_TRIED_MAX) {
+            let path = segment_path(folder, number);
+            let Ok(file) = File::options().read(true).append(true).open(path) else { continue };
+            let is_full = file.metadata().is_ok_and(|found| found.len() >= SEGMENT_BYTES);
+            if is_full || !has_writer_lock(&file) || file.try_lock().is_err() {
+                continue;
+            }
+            let start = self.segments.get(&number).map_or(0, |segment| segment.indexed);
+            let Ok(scan) = scan_segment(&file, start) else { continue };
+            // A table may name objects of packs that this process has not opened.
+            let mut records = scan.records.iter();
+            let has_table = records.any(|one| one.header.method == StorageMethod::PackNames);
+            if scan.is_whole && !has_table {
+                self.add_scanned(number, Arc::new(file), &scan);
+                self.current = Some(number);
+                return Some(number);
+            }
+        }
+        None
     }
 }
 
@@ -548,7 +605,12 @@ pub fn remove_store(folder: &Path) -> Result<(), WorkspaceError> {
     if !lock.is_exclusive() {
         return Err(WorkspaceError::InUse);
     }
-    std::fs::remove_dir_all(folder).map_err(|error| WorkspaceError::disk("remove", folder, error))
+    // By another name first: a process that waits for the lock begins a new store.
+    let mut aside = folder.as_os_str().to_owned();
+    aside.push(format!(".removed-{}", std::process::id()));
+    let aside = PathBuf::from(aside);
+    let removed = std::fs::rename(folder, &aside).and_then(|()| std::fs::remove_dir_all(&aside));
+    removed.map_err(|error| WorkspaceError::disk("remove", folder, error))
 }
 
 fn segment_path(folder: &Path, number: u32) -> PathBuf {

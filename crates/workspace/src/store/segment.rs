@@ -45,6 +45,8 @@ pub(crate) struct SegmentScan {
     pub(crate) records: Vec<ScannedRecord>,
     /// Length of the file when it was scanned.
     pub(crate) length: u64,
+    /// The end of the last whole record: another process may still be writing what follows.
+    pub(crate) end: u64,
     /// No damage and no trailing bytes, so records may be appended.
     pub(crate) is_whole: bool,
     /// Records at the end of the segment are not followed by a sync mark.
@@ -170,6 +172,7 @@ pub(crate) fn scan_segment(file: &File, start: u64) -> io::Result<SegmentScan> {
             }
         }
     }
+    scan.end = offset;
     scan.is_whole &= offset == length;
     scan.has_unmarked_tail = marked < scan.records.len();
     let mut tail = scan.records.split_off(marked);
@@ -185,6 +188,12 @@ pub(crate) fn read_stored(file: &File, offset: u32, header: &RecordHeader) -> Op
     let mut stored = vec![0; header.stored_length as usize];
     file.read_exact_at(&mut stored, u64::from(offset) + HEADER_BYTES as u64).ok()?;
     (crc32fast::hash(&stored) == header.checksum).then_some(stored)
+}
+
+/// Whether every process locks this segment while it may append to it; such a segment begins with a
+/// mark. Earlier versions had no such lock.
+pub(crate) fn has_writer_lock(file: &File) -> bool {
+    read_header(file, 0).is_some_and(|header| header.method == StorageMethod::SyncMark)
 }
 
 pub(crate) fn read_header(file: &File, offset: u32) -> Option<RecordHeader> {

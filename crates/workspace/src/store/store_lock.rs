@@ -1,7 +1,7 @@
 //! Locks of a store. Every user holds a shared lock; removing anything needs the exclusive lock.
 
 use std::fs::File;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -18,15 +18,36 @@ pub(crate) struct StoreLock {
 }
 
 impl StoreLock {
-    /// Takes the exclusive lock if the store is unused, else a shared one.
+    /// Takes the exclusive lock if the store is unused, else a shared one. Creates the store's
+    /// folder if it is missing.
     pub(super) fn acquire(folder: &Path) -> Result<Self, WorkspaceError> {
-        let (file, path) = open_lock_file(folder, LOCK_NAME)?;
-        let mut lock = Self { path, file, is_exclusive: false };
-        lock.is_exclusive = lock.try_lock(FlockOperation::NonBlockingLockExclusive)?;
-        if !lock.is_exclusive {
-            lock.wait_shared()?;
+        for _ in 0..REMOVED_TRIES {
+            std::fs::create_dir_all(folder)
+                .map_err(|error| WorkspaceError::disk("create", folder, error))?;
+            let (file, path) = match open_lock_file(folder, LOCK_NAME) {
+                // The folder was removed again in between.
+                Err(WorkspaceError::Disk { error, .. }) if is_not_found(&error) => continue,
+                opened => opened?,
+            };
+            let mut lock = Self { path, file, is_exclusive: false };
+            lock.is_exclusive = lock.try_lock(FlockOperation::NonBlockingLockExclusive)?;
+            if !lock.is_exclusive {
+                lock.wait_shared()?;
+            }
+            if lock.is_in_place() {
+                return Ok(lock);
+            }
         }
-        Ok(lock)
+        Err(WorkspaceError::InUse)
+    }
+
+    /// Whether the file still has its name. The process that held the lock may have removed the
+    /// store meanwhile.
+    fn is_in_place(&self) -> bool {
+        let named = self.path.metadata();
+        let own = self.file.metadata();
+        let identify = |found: std::fs::Metadata| (found.dev(), found.ino());
+        named.is_ok_and(|named| own.is_ok_and(|own| identify(named) == identify(own)))
     }
 
     pub(super) fn is_exclusive(&self) -> bool {
@@ -97,6 +118,10 @@ fn open_lock_file(folder: &Path, name: &str) -> Result<(File, PathBuf), Workspac
     Ok((file, path))
 }
 
+fn is_not_found(error: &std::io::Error) -> bool {
+    error.kind() == std::io::ErrorKind::NotFound
+}
+
 fn try_flock(file: &File, path: &Path, operation: FlockOperation) -> Result<bool, WorkspaceError> {
     match flock(file, operation) {
         Ok(()) => Ok(true),
@@ -106,6 +131,8 @@ fn try_flock(file: &File, path: &Path, operation: FlockOperation) -> Result<bool
 }
 
 const LOCK_NAME: &str = "lock";
+/// How often a store may be removed while it is opened.
+const REMOVED_TRIES: usize = 100;
 const RESTORE_LOCK_NAME: &str = "restore-lock";
 const LOCK_PAUSE: Duration = Duration::from_millis(5);
 /// With the pause, one second.

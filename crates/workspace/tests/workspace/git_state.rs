@@ -334,3 +334,35 @@ fn w21_objects_that_nobody_needs_any_more_are_not_held() {
     fixture.workspace().forget(&[]).unwrap();
     assert!(!fixture.store.join("git-objects").exists());
 }
+
+#[test]
+fn an_index_with_more_path_bytes_than_any_of_git_is_passed_over() {
+    let mut fixture = Fixture::new();
+    fixture.write(".git/HEAD", "ref: refs/heads/main\n");
+    fixture.write(".gitignore", "out\n");
+    fixture.write("out/tracked", "1");
+    // Version 4: each path is the one before and one byte more.
+    let entries = 6_000_u32;
+    let index = |growth: &[u8]| {
+        let mut bytes = b"DIRC\0\0\0\x04".to_vec();
+        bytes.extend_from_slice(&entries.to_be_bytes());
+        for number in 0..entries {
+            bytes.extend_from_slice(&[0; 62]);
+            bytes.push(0);
+            bytes.extend_from_slice(if number == 0 { b"out/tracked" } else { growth });
+            bytes.push(0);
+        }
+        bytes.extend_from_slice(&[0; 20]);
+        bytes
+    };
+    for (growth, is_read) in [(b"".as_slice(), true), (b"x".as_slice(), false)] {
+        fixture.write(".git/index", index(growth));
+        let place = fixture.store.clone();
+        fixture.workspace = None;
+        std::fs::remove_dir_all(&place).unwrap();
+        fixture.reopen();
+        let uncovered = fixture.look().uncovered;
+        let is_ignored = uncovered.iter().any(|one| one.path.to_string() == "out");
+        assert_eq!(is_ignored, !is_read, "{uncovered:?}");
+    }
+}

@@ -73,9 +73,15 @@ fn change_tree() -> ChangedTree {
     ChangedTree { fixture, before, after, tree_before, tree_after }
 }
 
-fn check_restore(moment: usize, second: Option<usize>) -> bool {
+fn check_restore(moment: usize, second: Option<usize>, has_plain_renames: bool) -> bool {
     let mut changed = change_tree();
     let fixture = &mut changed.fixture;
+    let be_plain = |fixture: &mut Fixture| {
+        if has_plain_renames {
+            fixture.workspace().use_plain_renames();
+        }
+    };
+    be_plain(fixture);
     let plan = fixture.plan(changed.before, changed.after);
     let cancel = CancelFlag::new();
     let was_killed = kill_at(fixture, moment, |workspace| {
@@ -88,10 +94,12 @@ fn check_restore(moment: usize, second: Option<usize>) -> bool {
             || matches!(standing, crate::fixture::Standing::Folder { .. });
         assert!(is_ours || is_old_or_new, "killed at {moment}: {path:?} is {standing:?}");
     }
+    be_plain(fixture);
     if let Some(second) = second {
         kill_at(fixture, second, |workspace| {
             workspace.finish().unwrap();
         });
+        be_plain(fixture);
     }
     let has_begun = fixture.workspace().has_unfinished_restore();
     let finished = fixture.workspace().finish().unwrap();
@@ -124,13 +132,21 @@ fn check_restore(moment: usize, second: Option<usize>) -> bool {
 
 #[test]
 fn w10_a_restore_killed_at_any_moment_is_finished() {
-    for_every_moment(30, |moment| check_restore(moment, None));
+    for_every_moment(30, |moment| check_restore(moment, None, false));
+}
+
+#[test]
+fn w10_where_names_cannot_be_exchanged_a_restore_killed_at_any_moment_is_finished() {
+    for_every_moment(35, |moment| check_restore(moment, None, true));
+    for second in (0..40).step_by(3) {
+        for_every_moment(35, |moment| check_restore(moment, Some(second), true));
+    }
 }
 
 #[test]
 fn w10_a_restore_killed_twice_is_finished() {
     for second in (0..40).step_by(3) {
-        for_every_moment(30, |moment| check_restore(moment, Some(second)));
+        for_every_moment(30, |moment| check_restore(moment, Some(second), false));
     }
 }
 

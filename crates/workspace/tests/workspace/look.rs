@@ -456,3 +456,18 @@ fn w4_a_shared_mapping_that_is_written_again_after_a_look_is_seen() {
     fixture.undo(first, second);
     assert_eq!(fixture.read("mapped").as_bytes()[0], b'1');
 }
+
+#[test]
+fn rules_that_would_take_more_memory_than_a_session_has_ignore_nothing() {
+    let lines = |line: &str| -> String {
+        (0..20_000).map(|number| format!("{}\n", line.replace('N', &number.to_string()))).collect()
+    };
+    for (rules, is_ignored) in [(lines("outN") + "out\n", true), (lines("*aN*") + "out\n", false)] {
+        let mut fixture = Fixture::new();
+        fixture.write(".gitignore", rules);
+        fixture.write("out/file", "1");
+        let uncovered: Vec<String> =
+            fixture.look().uncovered.iter().map(|one| one.path.to_string()).collect();
+        assert_eq!(uncovered == ["out"], is_ignored, "{uncovered:?}");
+    }
+}

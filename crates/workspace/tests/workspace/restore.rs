@@ -149,8 +149,11 @@ enum Saving {
 
 /// Restores three files while a user saves one of them before operation number `moment`. Returns
 /// the number of operations.
-fn save_during_restore(moment: usize, saving: Saving) -> usize {
+fn save_during_restore(moment: usize, saving: Saving, has_plain_renames: bool) -> usize {
     let mut fixture = Fixture::in_memory();
+    if has_plain_renames {
+        fixture.workspace().use_plain_renames();
+    }
     for name in ["a", "b", "gone"] {
         fixture.write(name, "old");
     }
@@ -202,7 +205,9 @@ fn save_during_restore(moment: usize, saving: Saving) -> usize {
             .iter()
             .filter(|name| is_work(std::fs::read(fixture.path(name)).unwrap_or_default()))
             .count();
-        let about = format!("{saving:?} before operation {moment}: {in_place} and {in_trash}");
+        let about = format!(
+            "{saving:?} before operation {moment}: {in_place} and {in_trash}, {has_plain_renames}"
+        );
         match saving {
             Saving::InPlace | Saving::ByRename => assert_eq!(in_place, 2, "{about}"),
             Saving::OldHandle => assert!(in_place + in_trash >= 2, "{about}"),
@@ -221,12 +226,14 @@ fn save_during_restore(moment: usize, saving: Saving) -> usize {
 
 #[test]
 fn w9_what_a_person_saves_at_any_moment_of_a_restore_survives() {
-    for saving in [Saving::InPlace, Saving::ByRename, Saving::OldHandle] {
-        let mut moment = 0;
-        while moment < save_during_restore(moment, saving) {
-            moment += 1;
+    for has_plain_renames in [false, true] {
+        for saving in [Saving::InPlace, Saving::ByRename, Saving::OldHandle] {
+            let mut moment = 0;
+            while moment < save_during_restore(moment, saving, has_plain_renames) {
+                moment += 1;
+            }
+            assert!(moment > 15, "{saving:?}: {moment} moments");
         }
-        assert!(moment > 15, "{saving:?}: {moment} moments");
     }
 }
 

@@ -272,3 +272,129 @@ fn a_thousand_snapshots_cost_what_changed() {
     let each = (fixture.workspace().usage().bytes - before) / 300;
     assert!(each < 4_096, "{each} bytes a snapshot");
 }
+
+#[test]
+fn a_record_that_another_process_was_writing_is_found_when_it_is_whole() {
+    let (mut fixture, before, _) = store_two();
+    let [segment] = segments(&fixture.store).try_into().unwrap();
+    let bytes = std::fs::read(&segment).unwrap();
+    let _other =
+        Workspace::open(&fixture.root, &fixture.store, WorkspaceOptions::default()).unwrap();
+    for cut in (0..bytes.len()).step_by(37) {
+        std::fs::write(&segment, &bytes[..cut]).unwrap();
+        fixture.reopen();
+        let had_it = fixture.workspace().has_snapshot(before);
+        assert!(cut > 0 || !had_it);
+        std::fs::write(&segment, &bytes).unwrap();
+        assert!(fixture.workspace().has_snapshot(before), "cut at {cut}");
+    }
+}
+
+#[test]
+fn a_store_that_is_removed_while_it_is_opened_is_begun_anew() {
+    use std::os::fd::AsRawFd;
+
+    let (mut fixture, before, _) = store_two();
+    let lock = std::fs::File::options().write(true).open(fixture.store.join("lock")).unwrap();
+    rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).unwrap();
+    let name = fixture.store.join("lock");
+    let root = fixture.root.clone();
+    let store = fixture.store.clone();
+    let opening =
+        std::thread::spawn(move || Workspace::open(&root, &store, WorkspaceOptions::default()));
+    let is_waiting = || {
+        let open = std::fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
+        let own = lock.as_raw_fd().to_string();
+        open.filter(|entry| entry.file_name().to_str() != Some(&own))
+            .any(|entry| std::fs::read_link(entry.path()).is_ok_and(|path| path == name))
+    };
+    let deadline = Instant::now() + Duration::from_secs(240);
+    while cfg!(target_os = "linux") && !is_waiting() {
+        assert!(Instant::now() < deadline, "it does not wait for the lock");
+        std::thread::yield_now();
+    }
+    std::fs::remove_dir_all(&fixture.store).unwrap();
+    drop(lock);
+    fixture.workspace = Some(opening.join().unwrap().unwrap());
+    assert!(!fixture.workspace().has_snapshot(before));
+    let looked = fixture.look().id;
+    fixture.write("folder0/f0", "newer");
+    let after = fixture.look().id;
+    fixture.undo(looked, after);
+    assert_eq!(fixture.read("folder0/f0"), "new 0");
+}
+
+#[test]
+fn many_processes_beside_one_that_stays_take_few_segments() {
+    let mut fixture = Fixture::in_memory();
+    fixture.write("a", "0");
+    fixture.look();
+    let open = |fixture: &Fixture| {
+        Workspace::open(&fixture.root, &fixture.store, WorkspaceOptions::default()).unwrap()
+    };
+    let cancel = CancelFlag::new();
+    let mut taken = Vec::new();
+    for number in 0..40 {
+        let mut pair = [open(&fixture), open(&fixture)];
+        for (place, workspace) in pair.iter_mut().enumerate() {
+            fixture.write("a", format!("{number} {place}"));
+            taken.push((workspace.look(LookDepth::Quick, &cancel).unwrap().id, fixture.state()));
+        }
+    }
+    let count = segments(&fixture.store).len();
+    assert!(count <= 3, "{count} segments");
+    let place = fixture.store.with_file_name("copy");
+    for (snapshot, tree) in taken {
+        fixture.workspace().copy_to(snapshot, &place, &cancel).unwrap();
+        assert_same(&crate::fixture::read_tree(&place), &tree, "whoever took it");
+        std::fs::remove_dir_all(&place).unwrap();
+    }
+}
+
+#[test]
+fn w27_processes_that_begin_and_end_beside_each_other_lose_no_snapshot() {
+    let mut fixture = Fixture::in_memory();
+    for number in 0..30 {
+        fixture.write(&format!("d{}/f{number}", number % 5), Random::new(number + 1).noise(3_000));
+    }
+    let first = fixture.look().id;
+    let taken = std::sync::Mutex::new(vec![first]);
+    std::thread::scope(|scope| {
+        for thread in 0..5_u64 {
+            let fixture = &fixture;
+            let taken = &taken;
+            let open = || {
+                let options = WorkspaceOptions::default();
+                Workspace::open(&fixture.root, &fixture.store, options).unwrap()
+            };
+            scope.spawn(move || {
+                for round in 0..12 {
+                    let mut workspace = open();
+                    let noise = Random::new(thread * 100 + round + 50).noise(40_000);
+                    fixture.write(&format!("d{thread}/own"), noise);
+                    let looked = workspace.look(LookDepth::Quick, &CancelFlag::new()).unwrap();
+                    taken.lock().unwrap().push(looked.id);
+                }
+            });
+        }
+    });
+    let taken = taken.into_inner().unwrap();
+    let count = segments(&fixture.store).len();
+    assert!(count <= 12, "{count} segments");
+    let copy = |fixture: &mut Fixture, snapshot: SnapshotId| {
+        let place = fixture.store.with_file_name("copy");
+        fixture.workspace().copy_to(snapshot, &place, &CancelFlag::new()).unwrap();
+        std::fs::remove_dir_all(place).unwrap();
+    };
+    for snapshot in &taken {
+        copy(&mut fixture, *snapshot);
+    }
+    // A process that comes later finds all of them, and keeps those that are wanted.
+    fixture.reopen();
+    let wanted: Vec<SnapshotId> = taken.iter().copied().step_by(4).collect();
+    fixture.workspace().forget(&wanted).unwrap();
+    fixture.reopen();
+    for snapshot in wanted {
+        copy(&mut fixture, snapshot);
+    }
+}
