@@ -64,14 +64,17 @@ fn read_value(text: &[u8], separator: usize, name: &str) -> Option<Range<usize>>
         && text.get(separator) == Some(&b'=');
     let ends: &[u8] = if is_line { b"\"'`,;<>(){}|\\" } else { b"\"'`,;<>(){}|\\&" };
     let is_part = |byte: &&u8| byte.is_ascii_graphic() && !ends.contains(byte);
-    let len = rest.iter().take(VALUE_MAX + 1).take_while(is_part).count();
+    // Decides by the beginning: else a long run of names would take quadratic time.
+    let len = rest.iter().take(BEGIN_MAX).take_while(is_part).count();
     let value = std::str::from_utf8(rest.get(..len)?).ok()?;
     // A call or a type is code and not a value.
     let is_code = matches!(rest.get(len), Some(b'(' | b'<' | b'{')) || value.contains("::");
     let has_digit = value.bytes().any(|byte| byte.is_ascii_digit());
     let is_telling = has_digit || is_line && !value.starts_with(['/', '.', '~']);
     let start = separator + 1 + begin;
-    (is_telling && !is_code && is_secret_value(value)).then_some(start..start + len)
+    let is_secret = is_telling && !is_code && is_secret_value(value);
+    let whole = || rest.iter().take(VALUE_MAX).take_while(is_part).count();
+    is_secret.then(|| start..start + whole())
 }
 
 fn trim_end_of<'a>(text: &'a [u8], bytes: &[u8]) -> &'a [u8] {
@@ -101,6 +104,8 @@ const VARIABLE_ENDS: [&str; 2] = ["_KEY", "_CREDENTIALS"];
 const NAME_MAX: usize = 64;
 const BLANK_MAX: usize = 8;
 const VALUE_MIN: usize = 8;
+/// How much of a value is examined.
+const BEGIN_MAX: usize = 128;
 const VALUE_MAX: usize = 4 * 1024;
 
 #[cfg(test)]

@@ -310,6 +310,8 @@ pub(crate) fn match_private_key_end(text: &[u8], at: usize, from: usize) -> Opti
 
 /// Where the line of a position starts; line breaks may be escaped.
 fn find_line_start(text: &[u8], at: usize, from: usize) -> Option<usize> {
+    // Lines of a key are short.
+    let from = from.max(at.saturating_sub(LINE_MAX));
     let before = text.get(from..at)?;
     let place = before.iter().rposition(|byte| *byte == b'\n');
     let escaped = before.windows(2).rposition(|pair| pair == b"\\n").map(|place| place + 1);
@@ -322,7 +324,7 @@ fn find_line(text: &[u8], next: usize, from: usize) -> (usize, usize) {
         Some([.., b'\\', b'n']) => next - 2,
         _ => next.saturating_sub(1),
     };
-    (end, find_line_start(text, end, from).unwrap_or(from))
+    (end, find_line_start(text, end, from).unwrap_or(from.max(end.saturating_sub(LINE_MAX))))
 }
 
 /// The number of matching bytes from here on.
@@ -339,5 +341,7 @@ fn find_bytes(text: &[u8], part: &[u8]) -> Option<usize> {
 const BEGIN_MAX: usize = 512;
 /// The longest token of three parts looked for.
 const WEB_TOKEN_MAX: usize = 16 * 1024;
+/// The longest line of a private key, with what a tool writes before it.
+const LINE_MAX: usize = 256;
 /// The longest private key looked for.
 const ARMOUR_MAX: usize = 64 * 1024;

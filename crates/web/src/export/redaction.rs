@@ -10,6 +10,7 @@ use windlass_redaction::{TextRedactor, is_secret_name, is_secret_value};
 
 use super::cut_secrets::CutSecrets;
 use crate::markdown_nodes::parse_markdown_nodes;
+use crate::server::query::encode_percent;
 
 pub(crate) struct ExportRedactor {
     secrets: TextRedactor,
@@ -24,16 +25,15 @@ impl ExportRedactor {
     pub(crate) fn new(redacts_paths: bool, project: Option<&str>) -> Self {
         let known = std::env::vars().filter(|(name, _)| is_secret_variable(name));
         let secrets = TextRedactor::new(known.map(|(_, value)| value.trim().to_owned()));
-        let mut paths = Vec::new();
-        if let Some(project) = project.filter(|project| project.len() > 1) {
-            paths.push((project.to_owned(), "<project>"));
-        }
-        if let Some(home) = process_environment("HOME").and_then(|home| home.into_string().ok())
-            && redacts_paths
-            && home.len() > 1
-        {
-            paths.push((home, "<home>"));
-        }
+        let home = process_environment("HOME").and_then(|home| home.into_string().ok());
+        let folders = [(project.map(str::to_owned), "<project>"), (home, "<home>")];
+        let folders = folders.into_iter().filter(|_| redacts_paths);
+        let mut paths: Vec<(String, &'static str)> = folders
+            .filter_map(|(folder, name)| Some((folder?, name)))
+            .flat_map(|(folder, name)| {
+                write_path(&folder).into_iter().map(move |path| (path, name))
+            })
+            .collect();
         paths.sort_by_key(|(path, _)| std::cmp::Reverse(path.len()));
         let mut cut_secrets = CutSecrets::default();
         // Only a part of one may stand in the journal.
@@ -253,10 +253,38 @@ fn describe_place(fields: &serde_json::Map<String, Value>, place: &str) -> Strin
     }
 }
 
+/// The ways in which a folder is written: as it is, by its real name, in an address, and as folders of
+/// sessions are named after it.
+fn write_path(folder: &str) -> Vec<String> {
+    let folder = folder.trim_end_matches('/');
+    if folder.is_empty() {
+        return Vec::new();
+    }
+    let real = std::fs::canonicalize(folder)
+        .ok()
+        .and_then(|real| real.into_os_string().into_string().ok());
+    let mut all = Vec::new();
+    for path in [Some(folder.to_owned()), real].into_iter().flatten() {
+        let encoded = encode_percent(&path);
+        for address in [encoded.replace("%2F", "/"), encoded] {
+            all.push(address.replace('+', "%20"));
+            all.push(address);
+        }
+        let is_kept = |c: char| c.is_ascii_alphanumeric();
+        let dashed: String = path.chars().map(|c| if is_kept(c) { c } else { '-' }).collect();
+        // The name of a folder at the top is a word in other text, too.
+        all.extend(Some(dashed).filter(|dashed| dashed.matches('-').count() > 1));
+        all.push(path);
+    }
+    all.sort();
+    all.dedup();
+    all
+}
+
 /// Replaces `/home/name` and `/Users/name` of any user. Returns the number of replacements.
 fn replace_home_folders(text: &mut String) -> usize {
     let mut count = 0;
-    for root in ["/home/", "/Users/"] {
+    for root in ["/home/", "/Users/", "\\Users\\", "\\\\Users\\\\"] {
         let mut from = 0;
         while let Some(found) = text.get(from..).and_then(|rest| rest.find(root)) {
             let start = from + found;
@@ -304,6 +332,23 @@ mod tests {
         let taken = redactor.to_json().to_string();
         assert!(taken.contains(r#""kind":"key""#) && taken.contains("item 7 (call)"), "{taken}");
         assert!(!taken.contains("ghp_"), "{taken}");
+    }
+
+    #[test]
+    fn paths_go_however_they_are_written() {
+        let mut redactor = ExportRedactor::new(true, Some("/srv/my work/secret-project"));
+        for text in [
+            "/srv/my work/secret-project/a",
+            "file:///srv/my%20work/secret-project/a",
+            "%2Fsrv%2Fmy+work%2Fsecret-project%2Fa",
+            "~/.claude/projects/-srv-my-work-secret-project/a.jsonl",
+            "C:\\Users\\secret-project\\a",
+            r#""C:\\Users\\secret-project""#,
+        ] {
+            let clean = redactor.redact_text(text, "text");
+            assert!(!clean.contains("secret") && clean.contains('<'), "{text}: {clean}");
+        }
+        assert_eq!(redactor.redact_text("-srv- /srv", "text"), "-srv- /srv");
     }
 
     #[test]
