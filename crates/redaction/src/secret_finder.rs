@@ -112,7 +112,7 @@ mod tests {
     fn no_part_of_a_private_key_is_left_however_it_is_shown() {
         let lines =
             ["MIIEvQIBADANBgkqhkiG9w0BAQEFAASC", "BKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj", "c2hvcnQ="];
-        let [begin, end] = ["BEGIN", "END"].map(|word| format!("-----{word} RSA PRIVATE KEY-----"));
+        let [begin, end] = ["BEGIN", "END"].map(|word| format!("-----{word} PRIVATE KEY-----"));
         let numbered = |first: usize, lines: &[&str], mark: &str| {
             let lines = lines.iter().enumerate();
             lines.map(|(n, line)| format!("{:>6}{mark}{line}\n", first + n)).collect::<String>()

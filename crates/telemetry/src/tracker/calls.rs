@@ -31,7 +31,6 @@ struct OpenToolCall {
     decision: Option<CallDecision>,
 }
 
-/// How a call ended.
 struct CallEnd<'a> {
     /// `None` if it never ran to its end.
     text: Option<&'a str>,

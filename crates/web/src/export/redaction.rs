@@ -31,13 +31,13 @@ impl ExportRedactor {
         let mut paths: Vec<(String, &'static str)> = folders
             .filter_map(|(folder, name)| Some((folder?, name)))
             .flat_map(|(folder, name)| {
-                write_path(&folder).into_iter().map(move |path| (path, name))
+                list_path_forms(&folder).into_iter().map(move |path| (path, name))
             })
             .collect();
         paths.sort_by_key(|(path, _)| std::cmp::Reverse(path.len()));
         let mut cut_secrets = CutSecrets::default();
         // Only a part of one may stand in the journal.
-        secrets.known_secrets().for_each(|known| cut_secrets.learn(known));
+        secrets.known_secrets().for_each(|known| cut_secrets.learn_unseen(known));
         Self { secrets, cut_secrets, paths, redacts_paths, taken: BTreeMap::new() }
     }
 
@@ -255,7 +255,7 @@ fn describe_place(fields: &serde_json::Map<String, Value>, place: &str) -> Strin
 
 /// The ways in which a folder is written: as it is, by its real name, in an address, and as folders of
 /// sessions are named after it.
-fn write_path(folder: &str) -> Vec<String> {
+fn list_path_forms(folder: &str) -> Vec<String> {
     let folder = folder.trim_end_matches('/');
     if folder.is_empty() {
         return Vec::new();
