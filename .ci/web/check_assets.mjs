@@ -56,6 +56,20 @@ for (const [place, name] of order.entries()) {
       bundle += `${line.replace(/^export /, "")}\n`;
     });
 }
+// Colours are found by expressions: no text may take them long, since it may come from anybody.
+const colours = read("highlight.js").replace(/^import .*$/gm, "").replace(/^export /gm, "");
+const { codePieces, LANGUAGES } = new Function("h", `${colours}; return { codePieces, LANGUAGES };`)();
+for (const names of Object.values(LANGUAGES)) {
+  const language = names.split(" ")[0];
+  for (const part of ["-", "a", "aB1_", "1_", "1e", "k-", "a:", 'r#"', '."', '"', "'", "`", "\\", "/*", "<!--", "${", " ", "- "]) {
+    const before = process.cpuUsage();
+    codePieces(part.repeat(20_000 / part.length), language);
+    const { user, system } = process.cpuUsage(before);
+    const millis = (user + system) / 1000;
+    if (millis > 150) faults.push(`highlight.js: ${language} takes ${millis} ms for a run of ${part}`);
+  }
+}
+
 const file = join(mkdtempSync(join(tmpdir(), "windlass-assets-")), "app.mjs");
 writeFileSync(file, bundle);
 try {

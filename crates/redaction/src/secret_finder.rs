@@ -77,7 +77,9 @@ impl SecretFinder {
                 return Some(SecretMatch { range, kind: *kind });
             }
         }
-        if let Some(range) = secret_pattern::match_secret(text, at) {
+        let secret = secret_pattern::match_secret(text, at)
+            .or_else(|| secret_pattern::match_private_key_end(text, at, taken));
+        if let Some(range) = secret {
             return Some(SecretMatch { range, kind: SecretKind::Secret });
         }
         if let Some(range) = secret_pattern::match_identity(text, at) {
@@ -92,4 +94,57 @@ impl SecretFinder {
 fn is_whole_word(text: &[u8], range: &Range<usize>) -> bool {
     let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
     secret_pattern::is_word_start(text, range.start) && !text.get(range.end).is_some_and(is_name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn clean(text: &str) -> String {
+        let mut clean = text.to_owned();
+        for secret in SecretFinder::new(Vec::new(), false).find(text.as_bytes()).iter().rev() {
+            clean.replace_range(secret.range.clone(), "X");
+        }
+        clean
+    }
+
+    #[test]
+    fn no_part_of_a_private_key_is_left_however_it_is_shown() {
+        let lines =
+            ["MIIEvQIBADANBgkqhkiG9w0BAQEFAASC", "BKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj", "c2hvcnQ="];
+        let [begin, end] = ["BEGIN", "END"].map(|word| format!("-----{word} PRIVATE KEY-----"));
+        let numbered = |first: usize, lines: &[&str], mark: &str| {
+            let lines = lines.iter().enumerate();
+            lines.map(|(n, line)| format!("{:>6}{mark}{line}\n", first + n)).collect::<String>()
+        };
+        let all = [&[begin.as_str()][..], &lines, &[end.as_str()]].concat();
+        for mark in ["\t", "→", ": ", " | "] {
+            for shown in [&all[..], &all[..3], &all[2..]] {
+                let text = format!("{}after\n", numbered(9, shown, mark));
+                let clean = clean(&text);
+                assert!(lines.iter().all(|line| !clean.contains(line)), "{text}{clean}");
+                assert!(clean.contains("after"), "{clean}");
+            }
+        }
+        for text in [
+            format!("> {begin}\n> {}\n> {}\n", lines[0], lines[1]),
+            format!("x\n{}\n{}\n{}\n{end}\ny", lines[0], lines[1], lines[2]),
+            format!("x\\n{}\\n{}\\n{end}\\ny", lines[0], lines[1]),
+        ] {
+            let clean = clean(&text);
+            assert!(lines.iter().all(|line| !clean.contains(line)), "{text} {clean}");
+        }
+        let other = format!("words before\n{}\n{end}", lines[0]);
+        assert_eq!(clean(&other), "words before\nX");
+        assert_eq!(clean(&format!("nothing before\n{end}")), format!("nothing before\n{end}"));
+    }
+
+    #[test]
+    fn a_colour_does_not_hide_the_beginning_of_a_word() {
+        let key = format!("ghp_{}", "0123456789abcdefghij");
+        for before in ["\x1b[31m", "\x1b[01;31m\x1b[K", "\\u001b[0m", "\\033[1;2m"] {
+            assert_eq!(clean(&format!("a{before}{key}")), format!("a{before}X"));
+        }
+        assert_eq!(clean(&format!("farm{key}")), format!("farm{key}"));
+    }
 }

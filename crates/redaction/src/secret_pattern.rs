@@ -121,12 +121,21 @@ pub(crate) fn is_word_start(text: &[u8], at: usize) -> bool {
     let before = text.get(at.saturating_sub(6)..at).unwrap_or_default();
     match before {
         [.., last] if !last.is_ascii_alphanumeric() => true,
+        // The end of a terminal colour, however its beginning is written.
+        [.., b'm' | b'K'] if ends_with_control_sequence(text, at) => true,
         [.., b'\\', b'n' | b'r' | b't' | b'b' | b'f'] => true,
         [b'\\', b'u', a, b, c, d] => [a, b, c, d].into_iter().all(u8::is_ascii_hexdigit),
         [.., b'%', high, low] => high.is_ascii_hexdigit() && low.is_ascii_hexdigit(),
         [] => true,
         _ => false,
     }
+}
+
+fn ends_with_control_sequence(text: &[u8], at: usize) -> bool {
+    let before = text.get(at.saturating_sub(24)..at.saturating_sub(1)).unwrap_or_default();
+    let is_parameter = |byte: &u8| byte.is_ascii_digit() || matches!(byte, b';' | b':' | b'?');
+    let parameters = before.iter().rev().take_while(|byte| is_parameter(byte)).count();
+    before.iter().rev().nth(parameters) == Some(&b'[')
 }
 
 fn match_prefixed_key(rest: &[u8]) -> Option<usize> {
@@ -197,7 +206,7 @@ fn match_announced_secret(rest: &[u8]) -> Option<Range<usize>> {
     let names =
         ["aws_secret_access_key", "secret_access_key", "secretaccesskey", "aws_session_token"];
     let name = names.into_iter().find(|name| begins(name))?;
-    let between = count_matching(rest, name.len(), |byte| b" \t:='\"\\".contains(&byte)).min(8);
+    let between = count_matching(rest, name.len(), |byte| b" \t:='\"\\>".contains(&byte)).min(24);
     let from = name.len() + between;
     let len = if between > 0 { token(from) } else { 0 };
     (len >= 30).then(|| from..from + len)
@@ -244,6 +253,7 @@ fn count_armoured_bytes(body: &[u8]) -> usize {
                 _ => break,
             }
         }
+        at += count_line_prefix(body.get(at..).unwrap_or_default());
         let len =
             count_matching(body, at, |byte| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte));
         at += len;
@@ -252,6 +262,69 @@ fn count_armoured_bytes(body: &[u8]) -> usize {
         }
         taken = at;
     }
+}
+
+/// The length of what a tool writes before a line: its number, the mark of a quote or of a difference.
+fn count_line_prefix(line: &[u8]) -> usize {
+    let digits = count_matching(line, 0, |byte| byte.is_ascii_digit());
+    let after = line.get(digits..).unwrap_or_default();
+    let mark = match after {
+        [b'>' | b'|' | b'#' | b'*', ..] if digits == 0 => 1,
+        // A base64 line may begin with a plus, but not with one before a blank.
+        [b'+' | b'-', b' ', ..] if digits == 0 => 1,
+        [b'\t' | b':' | b'|' | b')', ..] if digits > 0 => 1,
+        [b'\\', b't', ..] if digits > 0 => 2,
+        [b' ', b'|', ..] if digits > 0 => 2,
+        after if digits > 0 && after.starts_with("→".as_bytes()) => "→".len(),
+        _ => return 0,
+    };
+    digits + mark + count_matching(after, mark, |byte| byte == b' ')
+}
+
+/// The lines of a PEM private key before its last one, which stands at this position: its beginning
+/// may not have been shown. Does not start before `from`.
+pub(crate) fn match_private_key_end(text: &[u8], at: usize, from: usize) -> Option<Range<usize>> {
+    let rest = text.get(at..)?;
+    let label = rest.strip_prefix(b"-----END ")?;
+    let close = find_bytes(label.get(..label.len().min(64))?, b"-----")?;
+    find_bytes(label.get(..close)?, b"PRIVATE KEY")?;
+    let from = from.max(at.saturating_sub(ARMOUR_MAX));
+    let mut start = at;
+    let mut line_end = find_line_start(text, at, from)?;
+    while line_end > from {
+        let (break_start, line_start) = find_line(text, line_end, from);
+        let line = text.get(line_start..break_start)?.trim_ascii();
+        let prefix = count_line_prefix(line);
+        let body = line.get(prefix..)?;
+        let len =
+            count_matching(body, 0, |byte| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte));
+        let is_last = start == at;
+        if len == 0 || len < body.len() || len < 16 && !is_last {
+            break;
+        }
+        start = line_start;
+        line_end = line_start;
+    }
+    (start < at).then_some(start..at + 9 + close + 5)
+}
+
+/// Where the line of a position starts; line breaks may be escaped.
+fn find_line_start(text: &[u8], at: usize, from: usize) -> Option<usize> {
+    // Lines of a key are short.
+    let from = from.max(at.saturating_sub(LINE_MAX));
+    let before = text.get(from..at)?;
+    let place = before.iter().rposition(|byte| *byte == b'\n');
+    let escaped = before.windows(2).rposition(|pair| pair == b"\\n").map(|place| place + 1);
+    place.max(escaped).map(|place| from + place + 1)
+}
+
+/// Where the line before the one that starts at `next` ends, without its break, and starts.
+fn find_line(text: &[u8], next: usize, from: usize) -> (usize, usize) {
+    let end = match text.get(..next) {
+        Some([.., b'\\', b'n']) => next - 2,
+        _ => next.saturating_sub(1),
+    };
+    (end, find_line_start(text, end, from).unwrap_or(from.max(end.saturating_sub(LINE_MAX))))
 }
 
 /// The number of matching bytes from here on.
@@ -268,5 +341,7 @@ fn find_bytes(text: &[u8], part: &[u8]) -> Option<usize> {
 const BEGIN_MAX: usize = 512;
 /// The longest token of three parts looked for.
 const WEB_TOKEN_MAX: usize = 16 * 1024;
+/// The longest line of a private key, with what a tool writes before it.
+const LINE_MAX: usize = 256;
 /// The longest private key looked for.
 const ARMOUR_MAX: usize = 64 * 1024;

@@ -48,6 +48,7 @@ impl StandardAttributes {
             .text("os.type", std::env::consts::OS)
             .optional_text("os.version", os_version())
             .text("host.arch", host_architecture())
+            .optional_text("wsl.version", wsl_version(os_version().as_deref()))
             // The user's attributes come last, so that they override ours, such as `service.name`.
             .join(written);
         let head = OtlpRequestHead { resource, version: process.version.clone() };
@@ -65,6 +66,18 @@ fn to_attributes(pairs: &[(String, String)]) -> Attributes {
 fn os_version() -> Option<String> {
     let text = fs::read_to_string("/proc/sys/kernel/osrelease").ok()?;
     Some(text.trim().to_owned()).filter(|text| !text.is_empty())
+}
+
+/// The generation of the Linux subsystem of Windows, which its kernels say in their names.
+fn wsl_version(kernel: Option<&str>) -> Option<&'static str> {
+    let kernel = kernel?.to_ascii_lowercase();
+    match (kernel.contains("wsl2"), kernel.contains("microsoft")) {
+        (true, _) => Some("2"),
+        // The second generation had `microsoft-standard` before it had its own name.
+        (false, true) if kernel.contains("microsoft-standard") => Some("2"),
+        (false, true) => Some("1"),
+        (false, false) => None,
+    }
 }
 
 /// In the spelling of OpenTelemetry's conventions.
@@ -96,3 +109,21 @@ fn user_id(theirs: &Path, ours: &Path) -> Option<String> {
 
 const THEIR_BYTES_MAX: u64 = 16 << 20;
 const OWN_BYTES_MAX: u64 = 1_024;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_subsystem_is_known_by_its_kernel() {
+        for (kernel, version) in [
+            ("5.15.153.1-microsoft-standard-WSL2", Some("2")),
+            ("4.19.84-microsoft-standard", Some("2")),
+            ("4.4.0-19041-Microsoft", Some("1")),
+            ("6.1.0-18-amd64", None),
+        ] {
+            assert_eq!(wsl_version(Some(kernel)), version, "{kernel}");
+        }
+        assert_eq!(wsl_version(None), None);
+    }
+}

@@ -1,5 +1,6 @@
 // Colours of code: comments, texts, numbers and the words a language keeps for itself. One pass with one
-// expression for each family of languages and no parser: what it gets wrong is a colour and nothing else.
+// expression for each family of languages and no parser: what it gets wrong is a colour and nothing else. Names
+// have a length and begin where a word does, so that no text takes an expression long (see check_assets.mjs).
 import { h } from "./dom.js";
 
 const LENGTH_MAX = 20000;
@@ -14,7 +15,7 @@ const HASH = String.raw`(?<![^\s;(])#[^\n]*`;
 
 const FAMILIES = {
   c: pattern(SLASHES, `${QUOTED}|${SINGLE}`),
-  rust: pattern(SLASHES, String.raw`b?r#+"[^]*?"#+|b?"(?:\\[^]|[^"\\])*"?|b?'(?:\\[^'\n]+|[^'\\\n])'`),
+  rust: pattern(SLASHES, String.raw`b?r#+"[^]*?(?:"#+|$)|b?"(?:\\[^]|[^"\\])*"?|b?'(?:\\[^'\n]+|[^'\\\n])'`),
   script: pattern(SLASHES, `${QUOTED}|${SINGLE}|${"`(?:\\\\[^]|[^`\\\\])*`?"}`),
   python: pattern(String.raw`#[^\n]*`, `"""[^]*?(?:"""|$)|'''[^]*?(?:'''|$)|${QUOTED}|${SINGLE}`),
   shell: pattern(
@@ -25,19 +26,19 @@ const FAMILIES = {
   lines: pattern(
     HASH,
     `${QUOTED}|${SINGLE}`,
-    String.raw`(?<name>^[ \t-]*[\w."/-]+(?=\s*[:=]))|(?<word>\b(?:true|false|null|yes|no|on|off)\b)`,
+    String.raw`(?<name>^[ \t]*(?:- +)*[\w."/-]{1,100}(?=\s{0,9}[:=]))|(?<word>\b(?:true|false|null|yes|no|on|off)\b)`,
   ),
   json: pattern("(?!)", QUOTED, String.raw`(?<word>\b(?:true|false|null)\b)`),
   sql: pattern(String.raw`--[^\n]*|\/\*[^]*?(?:\*\/|$)`, `${SINGLE}|${QUOTED}`),
   css: pattern(
     String.raw`\/\*[^]*?(?:\*\/|$)`,
     `${QUOTED}|${SINGLE}`,
-    String.raw`(?<name>[\w-]+(?=\s*:))|(?<word>@[\w-]+)`,
+    String.raw`(?<name>(?<![\w-])[\w-]{1,100}(?=\s{0,9}:))|(?<word>@[\w-]+)`,
   ),
   markup: pattern(
     String.raw`\x3c!--[^]*?(?:-->|$)`,
     `${QUOTED}|${SINGLE}`,
-    String.raw`(?<word><\/?[\w:-]+|\/?>)|(?<name>[\w:-]+(?==))`,
+    String.raw`(?<word><\/?[\w:-]+|\/?>)|(?<name>(?<![\w:-])[\w:-]{1,100}(?==))`,
   ),
 };
 FAMILIES.lines = new RegExp(FAMILIES.lines.source, "gm");

@@ -82,6 +82,7 @@ fn a_collector_is_told_what_a_run_did_and_nothing_of_what_was_said() {
         (&request, "query_source", "main"),
         (&tool, "gen_ai.operation.name", "execute_tool"),
         (&tool, "tool_name", "Bash"),
+        (&tool, "app.entrypoint", "sdk-cli"),
         (&execution, "success", "true"),
     ] {
         assert_eq!(attribute(span, name).as_deref(), Some(value), "{name} of {span}");
@@ -154,6 +155,8 @@ fn contents_are_sent_when_they_are_asked_for_but_never_a_key() {
     let output = attribute(&tool["events"][0], "content").expect("an output");
     assert!(output.contains("[key removed]") && !output.contains("secret"), "{output}");
     assert!(output.ends_with("[TRUNCATED]") && output.len() < 80, "{output}");
+    assert_eq!(attribute(&tool, "gen_ai.tool.call.result"), Some(output));
+    assert!(attribute(&tool, "user.id").is_some(), "{tool}");
     for request in collector.requests() {
         let body = String::from_utf8_lossy(&request.body).into_owned();
         assert!(!body.contains("test-key") && !body.contains("collector-secret"), "{body}");
@@ -475,8 +478,9 @@ const REFERENCE_NAMES: [&str; 40] = [
 ];
 
 /// What the reference CLI says besides, where it is not said of everything.
-const REFERENCE_ATTRIBUTES: [&str; 46] = [
+const REFERENCE_ATTRIBUTES: [&str; 47] = [
     "start_type",
+    "error_code",
     "query_source",
     "speed",
     "effort",

@@ -69,3 +69,48 @@ fn half_keys_are_left_in_no_export() {
         assert_eq!(around, None, "{flag}");
     }
 }
+
+/// Colours, escapes, base64, fields and variables with telling names, keys without their beginning or end, and
+/// keys that a command prints in two pieces.
+#[test]
+fn secrets_in_other_forms_are_left_in_no_export() {
+    let dirs = TestDirs::new();
+    let key = format!("ghp{}", "_A1b2C3d4E5f6G7h8I9j0K1l2");
+    // `key: ` and the key, and `me:` and the known value.
+    let encoded =
+        ["a2V5OiBnaHBfQTFiMkMzZDRFNWY2RzdoOEk5ajBLMWwy", "bWU6ZW52c2VjcmV0LTk4NzY1NDMyMTAteno="];
+    let lines = ["MIIEvQIBADANBgkqhkiG9w0BAQEFAASC", "BKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj"];
+    std::fs::write(
+        dirs.file("printed"),
+        format!(
+            "DB_PASSWORD=tr0ub4dor-and-3\n\u{1b}[31m{key}\u{1b}[0m\ntoken: {}\nknown: {}\n{}\n{}\n\
+             -----{} PRIVATE KEY-----\n",
+            encoded[0], encoded[1], lines[0], lines[1], "END"
+        ),
+    )
+    .unwrap();
+    let script = Script::new()
+        .answer(
+            ScriptedAnswer::text(format!("It is {}.", key.replace('_', "\\_")))
+                .tool("Bash", json!({"command": "cat printed", "password": "S3cretOfACall"})),
+        )
+        .answer(ScriptedAnswer::text("done, see &#101;nvsecret-9876543210-zz"));
+    let server = play(script);
+    let arguments = ["-p", "look", "--dangerously-skip-permissions"];
+    let asked = run(&mut dirs.asking(&server.url(), &arguments));
+    assert_eq!(asked.code, Some(0), "{}", asked.stderr);
+    for flag in ["--html", "--json", "--markdown", "--trace"] {
+        let mut command = dirs.windlass(&["export", flag, "-"]);
+        let printed = run(command.env("OF_MINE_TOKEN", "envsecret-9876543210-zz"));
+        assert_eq!(printed.code, Some(0), "{}", printed.stderr);
+        let pieces = ["A1b2C3d4", "tr0ub4dor", "S3cretOf", "nvsecret-98", lines[0], lines[1]];
+        for piece in pieces.into_iter().chain(encoded.map(|word| &word[8..20])) {
+            let at = printed.stdout.find(piece);
+            let around = at.map(|at| &printed.stdout[at.saturating_sub(40)..at + 10]);
+            assert_eq!(around, None, "{flag}");
+        }
+        if matches!(flag, "--json" | "--trace") {
+            serde_json::from_str::<Value>(&printed.stdout).expect("JSON");
+        }
+    }
+}

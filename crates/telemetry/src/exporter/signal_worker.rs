@@ -245,7 +245,7 @@ impl SignalWorker {
                 let kept = self.waiting.spans.len().min(BATCH_MAX);
                 let spans: Vec<SpanRecord> = self.waiting.spans.drain(..kept).collect();
                 self.count_waiting(kept);
-                let message = build_trace_request(head, &spans);
+                let message = build_trace_request(head, &standard.of_events, &spans);
                 (!spans.is_empty()).then(|| (self.encode(&message), spans.len() as u64))
             }
         }

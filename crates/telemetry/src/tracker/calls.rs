@@ -31,6 +31,19 @@ struct OpenToolCall {
     decision: Option<CallDecision>,
 }
 
+struct CallEnd<'a> {
+    /// `None` if it never ran to its end.
+    text: Option<&'a str>,
+    is_error: bool,
+    events: Vec<SpanEvent>,
+}
+
+impl CallEnd<'_> {
+    fn without_result() -> Self {
+        Self { text: None, is_error: false, events: Vec::new() }
+    }
+}
+
 /// Who decided about a call, in the words of the reference CLI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct CallDecision {
@@ -169,7 +182,7 @@ pub(super) fn call_denied(track: &mut AgentTrack, call: &ToolCall, emission: &mu
     let denied = open.decision.filter(|decision| !decision.is_accepted);
     let decision = denied.unwrap_or(CallDecision { is_accepted: false, source: "config" });
     emit_decision(call, decision, emission);
-    end_call_span(&open, emission.now, 0, Vec::new(), emission);
+    end_call_span(&open, emission.now, &CallEnd::without_result(), emission);
 }
 
 pub(super) fn call_ended(
@@ -199,7 +212,8 @@ pub(super) fn call_ended(
         let attributes = Attributes::default().text("content", output);
         events.push(SpanEvent { name: names::TOOL_OUTPUT, time: end, attributes });
     }
-    end_call_span(&open, end, text.len() as u64, events, emission);
+    let result = CallEnd { text: Some(&text), is_error: outcome.is_error, events };
+    end_call_span(&open, end, &result, emission);
 }
 
 /// Ends the spans of calls that were abandoned.
@@ -212,7 +226,7 @@ pub(super) fn abandon_all(track: &mut AgentTrack, emission: &mut Emission<'_>) {
             let outcome = ToolOutcome::failure("aborted");
             end_execution_span(execution, &outcome, took, emission.now, "aborted", emission);
         }
-        end_call_span(&open, emission.now, 0, Vec::new(), emission);
+        end_call_span(&open, emission.now, &CallEnd::without_result(), emission);
     }
 }
 
@@ -292,13 +306,7 @@ fn end_execution_span(
 }
 
 /// Uses the attributes of both the reference CLI and the `gen_ai` conventions.
-fn end_call_span(
-    open: &OpenToolCall,
-    end: u64,
-    result_bytes: u64,
-    events: Vec<SpanEvent>,
-    emission: &mut Emission<'_>,
-) {
+fn end_call_span(open: &OpenToolCall, end: u64, result: &CallEnd<'_>, emission: &mut Emission<'_>) {
     let call = &open.call;
     let switches = &emission.config.content;
     let shown = display_name(call.name.as_str(), switches.tool_details);
@@ -310,7 +318,9 @@ fn end_call_span(
         .text("gen_ai.tool.name", shown)
         .text("gen_ai.tool.call.id", call.id.as_str())
         .text("gen_ai.tool.type", kind)
-        .count("result_tokens", result_bytes / BYTES_PER_TOKEN);
+        .optional_text("mcp.method.name", is_mcp(call).then_some("tools/call"))
+        .optional_text("error.type", result.is_error.then_some(TOOL_ERROR))
+        .count("result_tokens", result.text.map_or(0, str::len) as u64 / BYTES_PER_TOKEN);
     if switches.tool_details {
         for (name, key) in [
             ("file_path", "file_path"),
@@ -325,7 +335,10 @@ fn end_call_span(
     }
     if switches.tool_content {
         let arguments = emission.cut(call.input.as_str(), switches.length_max);
-        attributes = attributes.text("gen_ai.tool.call.arguments", arguments);
+        let output = result.text.map(|text| emission.cut(text, switches.length_max));
+        attributes = attributes
+            .text("gen_ai.tool.call.arguments", arguments)
+            .optional_text("gen_ai.tool.call.result", output);
     }
     emission.end_span(EndedSpan {
         span: open.span.clone(),
@@ -333,7 +346,7 @@ fn end_call_span(
         kind: SpanKind::Internal,
         end,
         attributes,
-        events,
+        events: result.events.clone(),
         error: None,
     });
 }

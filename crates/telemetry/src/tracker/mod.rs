@@ -440,6 +440,39 @@ mod tests {
     }
 
     #[test]
+    fn a_failed_call_of_a_server_says_so_on_its_span() {
+        for (name, method) in [("mcp__box__place", Some("tools/call")), ("Bash", None)] {
+            let mut tracker = tracker();
+            let main = session("main", None);
+            let call = ToolCall {
+                id: ToolCallId::from("c1"),
+                name: name.into(),
+                input: Json::from_checked("{}"),
+                signature: None,
+            };
+            let ticket = Ticket(1);
+            tracker.track(&main, Observation::CallStarted { ticket, call: &call }, 1);
+            let outcome = windlass_vocabulary::ToolOutcome::failure("no");
+            let ended = Observation::CallEnded { ticket, outcome: &outcome };
+            let records = tracker.track(&main, ended, 2);
+            let span = records.iter().find_map(|record| match record {
+                TelemetryRecord::Span(span) if span.name == crate::names::TOOL_SPAN => Some(span),
+                TelemetryRecord::Span(_) => None,
+                TelemetryRecord::Event(_) | TelemetryRecord::Increment(_) => None,
+            });
+            let attributes = &span.unwrap_or_else(|| panic!("no span in {records:?}")).attributes;
+            let text = |name: &str| match attributes.0.iter().find(|(own, _)| own == name) {
+                Some((_, AttributeValue::Text(text))) => Some(text.as_str()),
+                _ => None,
+            };
+            assert_eq!(text("error.type"), Some("tool_error"));
+            assert_eq!(text("mcp.method.name"), method);
+            // What was said stays here.
+            assert_eq!(text("gen_ai.tool.call.result"), None);
+        }
+    }
+
+    #[test]
     fn a_run_that_ends_by_a_panic_is_an_internal_error() {
         let mut tracker = tracker();
         let main = session("main", None);

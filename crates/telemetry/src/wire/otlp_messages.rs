@@ -14,12 +14,15 @@ pub struct OtlpRequestHead {
     pub version: String,
 }
 
+/// `standard` attributes come before each span's own.
 #[must_use]
 pub fn build_trace_request<'a>(
     head: &'a OtlpRequestHead,
+    standard: &'a Attributes,
     spans: &'a [SpanRecord],
 ) -> WireMessage<'a> {
-    build_request(head, ["resourceSpans", "scopeSpans", "spans"], spans.iter().map(build_span))
+    let spans = spans.iter().map(|span| build_span(span, standard));
+    build_request(head, ["resourceSpans", "scopeSpans", "spans"], spans)
 }
 
 /// `standard` attributes come before each event's own.
@@ -69,7 +72,7 @@ fn build_request<'a>(
     WireMessage::default().field(1, resource_list, WireValue::Messages(vec![in_resource]))
 }
 
-fn build_span(span: &SpanRecord) -> WireMessage<'_> {
+fn build_span<'a>(span: &'a SpanRecord, standard: &'a Attributes) -> WireMessage<'a> {
     let kind = match span.kind {
         SpanKind::Internal => 1,
         SpanKind::Client => 3,
@@ -83,7 +86,7 @@ fn build_span(span: &SpanRecord) -> WireMessage<'_> {
         .field(6, "kind", WireValue::Number(kind))
         .field(7, "startTimeUnixNano", WireValue::Fixed(span.start))
         .field(8, "endTimeUnixNano", WireValue::Fixed(span.end))
-        .field(9, "attributes", build_list(&[&span.attributes]))
+        .field(9, "attributes", build_list(&[standard, &span.attributes]))
         .field(11, "events", WireValue::Messages(span.events.iter().map(build_event).collect()));
     match &span.error {
         None => message,

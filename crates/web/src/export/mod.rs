@@ -81,7 +81,8 @@ fn render_export(
     format: ExportFormat,
     redactor: &mut ExportRedactor,
 ) -> Result<String, ViewFailure> {
-    let text = match format {
+    // Values are redacted one by one, so that what comes out is still JSON.
+    Ok(match format {
         ExportFormat::Html => {
             let data = page_answers::collect_page_answers(viewer, session, redactor)?;
             html_page::render_page(&data)
@@ -101,13 +102,6 @@ fn render_export(
             export_session(&session.journal, JournalExportFormat::Markdown, &mut bytes)?;
             let text = String::from_utf8_lossy(&bytes).into_owned();
             redactor.redact_text(&text, "conversation")
-        }
-    };
-    // Redacts the final text once more as a whole.
-    Ok(match format {
-        ExportFormat::Html => text,
-        ExportFormat::Json | ExportFormat::Trace | ExportFormat::Markdown => {
-            redactor.redact_text(&text, "file")
         }
     })
 }

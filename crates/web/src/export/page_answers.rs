@@ -130,11 +130,16 @@ impl AnswerCollector<'_> {
 
     fn keep(&mut self, key: &str, mut value: Value) {
         let is_media = value.get("data").is_some() && value.get("media_type").is_some();
-        if !is_media {
-            let place = key.strip_prefix("/api/").unwrap_or(key).to_owned();
-            self.redactor.redact_value(&mut value, &place);
+        let place = key.strip_prefix("/api/").unwrap_or(key).to_owned();
+        // Pictures are not looked into.
+        let data = if is_media { value.get_mut("data").map(Value::take) } else { None };
+        self.redactor.redact_value(&mut value, &place);
+        if let (Some(data), Some(slot)) = (data, value.get_mut("data")) {
+            *slot = data;
         }
-        self.answers.insert(key.to_owned(), value);
+        // A path names calls with the ids that a model's server gave them.
+        let key = self.redactor.redact_text(key, &place);
+        self.answers.insert(key, value);
     }
 }
 

@@ -6,10 +6,11 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use windlass_host::environment::process_environment;
-use windlass_redaction::TextRedactor;
+use windlass_redaction::{TextRedactor, is_secret_name, is_secret_value};
 
 use super::cut_secrets::CutSecrets;
 use crate::markdown_nodes::parse_markdown_nodes;
+use crate::server::query::encode_percent;
 
 pub(crate) struct ExportRedactor {
     secrets: TextRedactor,
@@ -24,18 +25,19 @@ impl ExportRedactor {
     pub(crate) fn new(redacts_paths: bool, project: Option<&str>) -> Self {
         let known = std::env::vars().filter(|(name, _)| is_secret_variable(name));
         let secrets = TextRedactor::new(known.map(|(_, value)| value.trim().to_owned()));
-        let mut paths = Vec::new();
-        if let Some(project) = project.filter(|project| project.len() > 1) {
-            paths.push((project.to_owned(), "<project>"));
-        }
-        if let Some(home) = process_environment("HOME").and_then(|home| home.into_string().ok())
-            && redacts_paths
-            && home.len() > 1
-        {
-            paths.push((home, "<home>"));
-        }
+        let home = process_environment("HOME").and_then(|home| home.into_string().ok());
+        let folders = [(project.map(str::to_owned), "<project>"), (home, "<home>")];
+        let folders = folders.into_iter().filter(|_| redacts_paths);
+        let mut paths: Vec<(String, &'static str)> = folders
+            .filter_map(|(folder, name)| Some((folder?, name)))
+            .flat_map(|(folder, name)| {
+                list_path_forms(&folder).into_iter().map(move |path| (path, name))
+            })
+            .collect();
         paths.sort_by_key(|(path, _)| std::cmp::Reverse(path.len()));
-        let cut_secrets = CutSecrets::default();
+        let mut cut_secrets = CutSecrets::default();
+        // Only a part of one may stand in the journal.
+        secrets.known_secrets().for_each(|known| cut_secrets.learn_unseen(known));
         Self { secrets, cut_secrets, paths, redacts_paths, taken: BTreeMap::new() }
     }
 
@@ -57,7 +59,14 @@ impl ExportRedactor {
         match value {
             Value::String(text) => self.learn_text(text),
             Value::Array(values) => values.iter().for_each(|value| self.learn_value(value)),
-            Value::Object(fields) => fields.values().for_each(|value| self.learn_value(value)),
+            Value::Object(fields) => {
+                for name in list_secret_fields(fields) {
+                    if let Some(Value::String(secret)) = fields.get(&name) {
+                        self.cut_secrets.learn(secret);
+                    }
+                }
+                fields.values().for_each(|value| self.learn_value(value));
+            }
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
         }
     }
@@ -113,6 +122,10 @@ impl ExportRedactor {
                     drop_last_word(text);
                 }
                 let place = describe_place(fields, place);
+                for name in list_secret_fields(fields) {
+                    fields.insert(name, Value::from(REDACTED));
+                    self.note("key", 1, &place);
+                }
                 let has_nodes = fields.contains_key("text") && fields.remove("nodes").is_some();
                 for (name, mut value) in std::mem::take(fields) {
                     self.redact_value(&mut value, &place);
@@ -209,6 +222,18 @@ fn read_diff_line(line: &Value) -> Option<(&str, &str)> {
     }
 }
 
+/// The fields whose names say that their texts are secret, and the value of a pair such as
+/// `{"name": "API_KEY", "value": "…"}`.
+fn list_secret_fields(fields: &serde_json::Map<String, Value>) -> Vec<String> {
+    let is_secret = |value: &Value| value.as_str().is_some_and(is_secret_value);
+    let named = ["name", "key"].iter().filter_map(|field| fields.get(*field)?.as_str());
+    let is_pair = named.into_iter().any(is_secret_name);
+    let found = fields.iter().filter(|(name, value)| {
+        is_secret(value) && (is_secret_name(name) || is_pair && name.as_str() == "value")
+    });
+    found.map(|(name, _)| name.clone()).collect()
+}
+
 /// Drops the last word of a cut text, since half a key matches no pattern.
 fn drop_last_word(text: &mut String) {
     let end = text.trim_end_matches(|c: char| !c.is_whitespace()).len();
@@ -228,10 +253,38 @@ fn describe_place(fields: &serde_json::Map<String, Value>, place: &str) -> Strin
     }
 }
 
+/// The ways in which a folder is written: as it is, by its real name, in an address, and as folders of
+/// sessions are named after it.
+fn list_path_forms(folder: &str) -> Vec<String> {
+    let folder = folder.trim_end_matches('/');
+    if folder.is_empty() {
+        return Vec::new();
+    }
+    let real = std::fs::canonicalize(folder)
+        .ok()
+        .and_then(|real| real.into_os_string().into_string().ok());
+    let mut all = Vec::new();
+    for path in [Some(folder.to_owned()), real].into_iter().flatten() {
+        let encoded = encode_percent(&path);
+        for address in [encoded.replace("%2F", "/"), encoded] {
+            all.push(address.replace('+', "%20"));
+            all.push(address);
+        }
+        let is_kept = |c: char| c.is_ascii_alphanumeric();
+        let dashed: String = path.chars().map(|c| if is_kept(c) { c } else { '-' }).collect();
+        // The name of a folder at the top is a word in other text, too.
+        all.extend(Some(dashed).filter(|dashed| dashed.matches('-').count() > 1));
+        all.push(path);
+    }
+    all.sort();
+    all.dedup();
+    all
+}
+
 /// Replaces `/home/name` and `/Users/name` of any user. Returns the number of replacements.
 fn replace_home_folders(text: &mut String) -> usize {
     let mut count = 0;
-    for root in ["/home/", "/Users/"] {
+    for root in ["/home/", "/Users/", "\\Users\\", "\\\\Users\\\\"] {
         let mut from = 0;
         while let Some(found) = text.get(from..).and_then(|rest| rest.find(root)) {
             let start = from + found;
@@ -252,10 +305,10 @@ fn replace_home_folders(text: &mut String) -> usize {
 
 /// Whether a variable of this name holds a secret.
 fn is_secret_variable(name: &str) -> bool {
-    let name = name.to_ascii_uppercase();
-    ["_KEY", "_TOKEN", "_SECRET", "PASSWORD", "_CREDENTIALS"].iter().any(|end| name.ends_with(end))
+    is_secret_name(&name.to_ascii_uppercase())
 }
 
+const REDACTED: &str = "[redacted]";
 const PLACES_MAX: usize = 20;
 const LAST_WORD_MAX: usize = 512;
 
@@ -279,6 +332,41 @@ mod tests {
         let taken = redactor.to_json().to_string();
         assert!(taken.contains(r#""kind":"key""#) && taken.contains("item 7 (call)"), "{taken}");
         assert!(!taken.contains("ghp_"), "{taken}");
+    }
+
+    #[test]
+    fn paths_go_however_they_are_written() {
+        let mut redactor = ExportRedactor::new(true, Some("/srv/my work/secret-project"));
+        for text in [
+            "/srv/my work/secret-project/a",
+            "file:///srv/my%20work/secret-project/a",
+            "%2Fsrv%2Fmy+work%2Fsecret-project%2Fa",
+            "~/.claude/projects/-srv-my-work-secret-project/a.jsonl",
+            "C:\\Users\\secret-project\\a",
+            r#""C:\\Users\\secret-project""#,
+        ] {
+            let clean = redactor.redact_text(text, "text");
+            assert!(!clean.contains("secret") && clean.contains('<'), "{text}: {clean}");
+        }
+        assert_eq!(redactor.redact_text("-srv- /srv", "text"), "-srv- /srv");
+    }
+
+    #[test]
+    fn values_are_found_by_the_names_of_their_fields() {
+        let mut redactor = ExportRedactor::new(false, None);
+        let mut value = json!({
+            "input": {"aws_secret_access_key": "wJalrXUtnFEMI0123", "password": "open-sesame", "user": "ann"},
+            "env": [{"name": "DB_PASSWORD", "value": "hunter2hunter2"}, {"name": "MODE", "value": "production"}],
+            "input_tokens": 12345678, "token": "$TOKEN_OF_ANN", "text": "DB_TOKEN=abc12345\nuser=ann",
+        });
+        redactor.redact_value(&mut value, "items");
+        let text = value.to_string();
+        for secret in ["wJalr", "sesame", "hunter2", "abc12345"] {
+            assert!(!text.contains(secret), "{secret} in {text}");
+        }
+        for kept in ["ann", "MODE", "production", "12345678", "$TOKEN_OF_ANN", "DB_TOKEN="] {
+            assert!(text.contains(kept), "{kept} in {text}");
+        }
     }
 
     #[test]
