@@ -63,11 +63,16 @@ impl GatewayClient {
     pub(crate) async fn follow(
         &self,
         session: &str,
-        after: u64,
+        after: &str,
         follows: bool,
+        is_live: bool,
     ) -> Result<Response, CommandError> {
-        let url =
-            format!("{}/v1/sessions/{session}/events?after={after}&follow={follows}", self.server);
+        // Gateways of earlier versions do not know the parameter.
+        let live = if is_live { "&live=true" } else { "" };
+        let url = format!(
+            "{}/v1/sessions/{session}/events?after={after}&follow={follows}{live}",
+            self.server
+        );
         let request = self.client.get(url).header(ACCEPT, "text/event-stream");
         self.send(request).await.map_err(GatewayError::into_command_error)
     }
