@@ -66,10 +66,7 @@ const HEAD_COLUMNS: &str = "select s.id, s.tenant, substring(j.bytes from 1 for 
 
 impl FleetStore {
     /// The newest sessions of all tenants that have begun.
-    pub async fn list_viewed_sessions(
-        &self,
-        limit: u32,
-    ) -> Result<Vec<ViewedSession>, StoreError> {
+    pub async fn list_viewed_sessions(&self, limit: u32) -> Result<Vec<ViewedSession>, StoreError> {
         let text = format!("{VIEWED_COLUMNS} where seq > 0 order by updated desc limit $1");
         Ok(sqlx::query_as(&text).bind(i64::from(limit)).fetch_all(&self.pool).await?)
     }
@@ -112,7 +109,8 @@ impl FleetStore {
         .bind(i64::from(limit))
         .fetch_all(&self.pool)
         .await?;
-        let to_piece = |(file, position, bytes)| JournalPiece { file, position: to_u64(position), bytes };
+        let to_piece =
+            |(file, position, bytes)| JournalPiece { file, position: to_u64(position), bytes };
         Ok(rows.into_iter().map(to_piece).collect())
     }
 

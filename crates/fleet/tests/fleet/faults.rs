@@ -365,6 +365,34 @@ fn a_database_that_is_read_only_for_a_while_is_waited_for() {
     assert!(fleet.postgres.query("select epoch from windlass.sessions") == "1");
 }
 
+/// F4: frames that the store does not take for a while are stored afterwards, each once.
+#[test]
+fn a_frame_that_cannot_be_stored_for_long_is_not_lost() {
+    const REFUSALS: u32 = 40;
+    let script = Script::new()
+        .answer(ScriptedAnswer::call("Bash", json!({ "command": "echo let-go" })).when("begin"))
+        .answer(ScriptedAnswer::text("Seen to the end.").when_result("let-go"));
+    let Some(fleet) = TestFleet::start(script) else { return };
+    // A sequence counts what is rolled back, too.
+    fleet.postgres.query(&format!(
+        "create sequence windlass.refusals; \
+         create function windlass.refuse() returns trigger language plpgsql as $$ begin \
+         if new.frame like '%tool_use\"%' and nextval('windlass.refusals') <= {REFUSALS} then \
+         raise exception 'no space left' using errcode = '53100'; end if; return new; end $$; \
+         create trigger refuse before insert on windlass.events for each row \
+         execute function windlass.refuse()"
+    ));
+    let _worker = fleet.start_worker("one", &["--lease", "60"]);
+    let session = fleet.submit(1, "begin");
+    fleet.wait_for_state(&session, "done");
+    let frames = "select count(*) from windlass.events where frame like '%tool_use\"%'";
+    assert_eq!(fleet.postgres.query(frames), "1");
+    let order = "select string_agg(frame::json->>'type', ' ' order by number) \
+         from windlass.events where frame::json->>'type' <> 'system'";
+    assert_eq!(fleet.postgres.query(order), "user assistant user assistant result");
+    assert_eq!(fleet.postgres.query("select epoch from windlass.sessions"), "1");
+}
+
 /// F8: a session whose process dies every time is parked, and others continue.
 #[test]
 fn a_session_that_loses_its_process_each_time_is_parked() {

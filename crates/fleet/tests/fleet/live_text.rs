@@ -363,3 +363,16 @@ fn a_fleet_without_live_text_shows_whole_messages() {
     worker.wait_for_line("192.0.2.1");
     assert_eq!(worker.wait(), Some(1));
 }
+
+/// A name is one line for the terminals of others, whatever a client sends.
+#[test]
+fn a_name_cannot_steer_the_terminal_of_others() {
+    let fleet = EmbeddedFleet::new(Script::new());
+    let (_process, url, token) = fleet.serve();
+    let ask = |path: &str, body: &Value| crate::embedded::ask(&url, &token, path, body);
+    let body = json!({ "prompt": "x", "name": "a\u{1b}]0;b\u{7}\r\nc\u{9b}2J" });
+    let (_, created) = ask("POST /v1/sessions", &body);
+    let path = format!("GET /v1/sessions/{}", created["id"].as_str().unwrap());
+    let (_, row) = ask(&path, &Value::Null);
+    assert_eq!(row["name"], "a ]0;b   c 2J");
+}
