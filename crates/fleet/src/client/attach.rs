@@ -1,6 +1,6 @@
 //! Follows a session: for a terminal, for stream-json clients, or only for its result.
 
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -31,12 +31,15 @@ async fn follow_frames(
     mut on_frame: impl FnMut(&str),
 ) -> Result<Value, CommandError> {
     let FollowOptions { follows, is_live } = options;
-    let began_at = position.clone();
     let mut failures = 0;
     loop {
         let mut response = match client.follow(session, position, follows, is_live).await {
             Ok(response) => response,
-            Err(error) if *position == began_at || failures >= RECONNECTS_MAX => return Err(error),
+            Err(error)
+                if position == FIRST || failures >= RECONNECTS_MAX || !error.is_transient() =>
+            {
+                return Err(error.into_command_error());
+            }
             Err(_) => {
                 failures += 1;
                 tokio::time::sleep(RECONNECT_PAUSE).await;
@@ -158,6 +161,8 @@ pub(crate) async fn run(args: AttachArgs) -> Result<Exit, CommandError> {
     let mut printer = FramePrinter::default();
     let mut is_open = true;
     loop {
+        // A message that was sent just when the session ended is answered in what follows.
+        let mut has_sent = false;
         let end = {
             let following =
                 follow_frames(&client, &session, &mut position, options, |frame| match is_stream {
@@ -169,20 +174,24 @@ pub(crate) async fn run(args: AttachArgs) -> Result<Exit, CommandError> {
                 tokio::select! {
                     end = &mut following => break end?,
                     forwarded = input.forward_next(), if is_open => {
-                        is_open = forwarded?.is_some();
+                        let forwarded = forwarded?;
+                        is_open = forwarded.is_some();
+                        has_sent |= forwarded == Some(ForwardedInput::Message);
                     }
                 }
             }
         };
-        // A client of stream-json says the next thing when it has the answer to the last.
-        while is_stream && is_open {
-            match input.forward_next().await? {
-                Some(ForwardedInput::Message) => break,
-                Some(ForwardedInput::Other) => {}
-                None => is_open = false,
-            }
+        // A client of stream-json says the next thing when it has the answer to the last; what a pipe
+        // brings may not have been read yet.
+        while is_open && !has_sent && (is_stream || !std::io::stdin().is_terminal()) {
+            let next = input.forward_next();
+            let limit = if is_stream { Duration::MAX } else { INPUT_WAIT };
+            let Ok(forwarded) = tokio::time::timeout(limit, next).await else { break };
+            let forwarded = forwarded?;
+            is_open = forwarded.is_some();
+            has_sent = forwarded == Some(ForwardedInput::Message);
         }
-        if !is_stream || !is_open {
+        if !has_sent {
             printer.end_line();
             return match text_of(&end, "state").as_str() {
                 "done" => Ok(Exit::SUCCESS),
@@ -403,5 +412,7 @@ impl FramePrinter {
 /// The position before the first frame.
 const FIRST: &str = "0";
 const RECONNECTS_MAX: u32 = 60;
+/// How long a pipe is waited for when the session has ended.
+const INPUT_WAIT: Duration = Duration::from_secs(1);
 const RECONNECT_PAUSE: Duration = Duration::from_secs(1);
 const EVENT_BYTES_MAX: usize = 128 << 20;

@@ -66,7 +66,7 @@ impl GatewayClient {
         after: &str,
         follows: bool,
         is_live: bool,
-    ) -> Result<Response, CommandError> {
+    ) -> Result<Response, GatewayError> {
         // Gateways of earlier versions do not know the parameter.
         let live = if is_live { "&live=true" } else { "" };
         let url = format!(
@@ -74,7 +74,7 @@ impl GatewayClient {
             self.server
         );
         let request = self.client.get(url).header(ACCEPT, "text/event-stream");
-        self.send(request).await.map_err(GatewayError::into_command_error)
+        self.send(request).await
     }
 
     pub(crate) async fn get_text(&self, path: &str) -> Result<String, CommandError> {

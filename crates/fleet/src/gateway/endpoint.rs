@@ -382,7 +382,8 @@ impl AskedRequest<'_> {
                 "your tenant follows as many sessions here as it may; end some, or try again";
             HttpError::new(StatusCode::TOO_MANY_REQUESTS, words)
         })?;
-        let asked = AskedStream { session: id, after, follows, is_live };
+        let token = read_token(&self.request)?;
+        let asked = AskedStream { session: id, after, follows, is_live, token };
         Ok(follow_events(self.context, counted, asked))
     }
 
@@ -425,9 +426,10 @@ impl AskedRequest<'_> {
     }
 }
 
-/// A name for lists: one line, of a length that fits.
+/// A name for lists: one line, of a length that fits. The store refuses null characters.
 fn to_title(name: &str) -> String {
-    let letters = name.chars().map(|letter| if letter.is_control() { ' ' } else { letter });
+    let is_unfit = |letter: char| letter.is_control() && letter != '\0';
+    let letters = name.chars().map(|letter| if is_unfit(letter) { ' ' } else { letter });
     letters.take(200).collect()
 }
 

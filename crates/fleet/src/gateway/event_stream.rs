@@ -21,7 +21,7 @@ use super::http_error::text_response;
 use super::tenant_streams::CountedStream;
 use crate::live::live_mirror::LiveMirror;
 use crate::live::session_tail::{LiveCursor, TailReader};
-use crate::store::SessionRow;
+use crate::store::{SessionRow, TokenRole};
 
 /// Where a client is in a stream: the id of the last event it got.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -66,6 +66,8 @@ pub(crate) struct AskedStream {
     pub(crate) follows: bool,
     /// Whether to send pieces of answers, too.
     pub(crate) is_live: bool,
+    /// Who asks: a token that is removed or expires ends the stream.
+    pub(crate) token: String,
 }
 
 pub(crate) fn follow_events(
@@ -84,6 +86,7 @@ pub(crate) fn follow_events(
         asked,
         live: None,
         silence: 0,
+        token_checked: Instant::now(),
     };
     tokio::spawn(stream.run());
     let mut response = text_response(StatusCode::OK, "text/event-stream", String::new());
@@ -103,6 +106,7 @@ struct EventStream {
     live: Option<FollowedTail>,
     /// Polls without an event.
     silence: u32,
+    token_checked: Instant,
 }
 
 struct FollowedTail {
@@ -123,6 +127,9 @@ impl EventStream {
             let Ok(Some(row)) = self.context.store.read_session(&self.asked.session).await else {
                 return;
             };
+            if !self.may_go_on(&row).await {
+                return;
+            }
             let is_over =
                 !self.asked.follows || !matches!(row.state.as_str(), "queued" | "running");
             let was_live = self.live.is_some();
@@ -138,7 +145,7 @@ impl EventStream {
                 return;
             }
             let poll_end = Instant::now() + POLL;
-            let mut stored_end = if is_new { Instant::now() + MARK_WAIT } else { poll_end };
+            let mut stored_end = if is_new { Instant::now() + JOIN_WAIT } else { poll_end };
             loop {
                 let is_closed = match self.send_live().await {
                     Some(is_open) => !is_open,
@@ -166,6 +173,20 @@ impl EventStream {
                     () = self.sender.closed() => return,
                 }
             }
+        }
+    }
+
+    /// Whether the token still may see the session. The client that reconnects is told if not.
+    async fn may_go_on(&mut self, row: &SessionRow) -> bool {
+        if self.token_checked.elapsed() < TOKEN_CHECK {
+            return true;
+        }
+        self.token_checked = Instant::now();
+        match self.context.store.find_token(&self.asked.token).await {
+            Ok(Some(holder)) => holder.tenant == row.tenant || holder.role == TokenRole::Admin,
+            Ok(None) => false,
+            // A store that cannot be read gives the stream nothing either.
+            Err(_) => true,
         }
     }
 
@@ -274,7 +295,11 @@ const CHANNEL_FRAMES: usize = 64;
 const PAGE: u32 = 200;
 const POLL: Duration = Duration::from_secs(3);
 const SILENT_POLLS: u32 = 5;
+/// How long a removed token may still see what it follows.
+const TOKEN_CHECK: Duration = Duration::from_secs(10);
 const SLOW_CLIENT_WAIT: Duration = Duration::from_secs(30);
+/// How long stored frames wait for the beginning of the tail.
+const JOIN_WAIT: Duration = Duration::from_millis(300);
 /// How long a stored frame waits for the live frames before it.
 const MARK_WAIT: Duration = Duration::from_secs(1);
 

@@ -28,14 +28,15 @@ impl FromStr for LiveOption {
         if text.contains("://") {
             return NatsServer::parse(text).map(Self::Nats);
         }
-        if let Ok(address) = text.parse::<SocketAddr>() {
-            return Ok(Self::Address(address));
+        let whole = text.parse::<IpAddr>().map(|address| SocketAddr::new(address, 0));
+        let address = text.parse::<SocketAddr>().or(whole).map_err(|_| {
+            "it must be `direct`, an address of this host such as 10.0.0.7, nats://HOST or `off`"
+                .to_owned()
+        })?;
+        match address.ip().is_unspecified() {
+            // Gateways are told this address.
+            true => Err(format!("{text} is no address that gateways can connect to")),
+            false => Ok(Self::Address(address)),
         }
-        text.parse::<IpAddr>().map(|address| Self::Address(SocketAddr::new(address, 0))).map_err(
-            |_| {
-                "it must be `direct`, an address of this host such as 10.0.0.7, nats://HOST or `off`"
-                    .to_owned()
-            },
-        )
     }
 }

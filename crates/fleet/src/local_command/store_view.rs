@@ -29,6 +29,8 @@ pub(crate) struct StoreView {
     sessions: BTreeMap<String, ViewedFiles>,
     /// The newest change that was seen, in milliseconds.
     newest: i64,
+    /// Bytes that were written.
+    bytes: u64,
 }
 
 #[derive(Default)]
@@ -44,7 +46,7 @@ struct ViewedFiles {
 
 impl StoreView {
     pub(crate) fn new(folder: PathBuf) -> Self {
-        Self { folder, sessions: BTreeMap::new(), newest: 0 }
+        Self { folder, sessions: BTreeMap::new(), newest: 0, bytes: 0 }
     }
 
     pub(crate) async fn refresh(&mut self, store: &FleetStore) -> Result<(), String> {
@@ -64,7 +66,8 @@ impl StoreView {
                 files.updated_millis == row.updated_millis && files.is_running == row.is_running
             });
             // Many sessions are kept, but not any number: the newest are what the list is for.
-            let is_full = files.is_none() && self.sessions.len() >= FILES_MAX;
+            let is_full = files.is_none()
+                && (self.sessions.len() >= FILES_MAX || self.bytes >= BYTES_MAX);
             if !is_known && !is_full {
                 self.update_session(store, &row).await?;
             }
@@ -91,7 +94,9 @@ impl StoreView {
                 let path = self.folder.join(piece.file.replacen("session", &row.id, 1));
                 write_piece(&path, piece)
                     .map_err(|error| format!("{}: {error}", path.display()))?;
-                let end = piece.position + piece.bytes.len() as u64;
+                let length = piece.bytes.len() as u64;
+                let end = piece.position + length;
+                self.bytes += length;
                 files.lengths.insert(piece.file.clone(), end);
             }
         }
@@ -129,4 +134,5 @@ fn write_piece(path: &Path, piece: &JournalPiece) -> std::io::Result<()> {
 const REFRESH_INTERVAL: Duration = Duration::from_secs(1);
 const SESSIONS_MAX: u32 = 500;
 const FILES_MAX: usize = 5_000;
+const BYTES_MAX: u64 = 4 << 30;
 const PIECES_MAX: u32 = 200;

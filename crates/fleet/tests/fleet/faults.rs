@@ -393,6 +393,31 @@ fn a_frame_that_cannot_be_stored_for_long_is_not_lost() {
     assert_eq!(fleet.postgres.query("select epoch from windlass.sessions"), "1");
 }
 
+/// F4: a database that fails while a session is prepared is waited for, and is no attempt of the session.
+#[test]
+fn a_database_that_fails_while_a_session_is_prepared_is_waited_for() {
+    let script = Script::new().answer(ScriptedAnswer::text("Fine.").repeat(0));
+    let Some(fleet) = TestFleet::start(script) else { return };
+    let repository = fleet.path("git");
+    std::fs::create_dir(&repository).unwrap();
+    run_git(&repository, &["init", "--quiet", "--initial-branch=main"]);
+    run_git(&repository, &["commit", "--quiet", "--allow-empty", "--message=one"]);
+    fleet.postgres.query(
+        "create sequence windlass.refusals; \
+         create function windlass.refuse() returns trigger language plpgsql as $$ begin \
+         if nextval('windlass.refusals') <= 5 then \
+         raise exception 'no space left' using errcode = '53100'; end if; return new; end $$; \
+         create trigger refuse before update of base_commit on windlass.sessions for each row \
+         execute function windlass.refuse()",
+    );
+    let _worker = fleet.start_worker("one", &["--lease", "60", "--attempts", "1"]);
+    let spec =
+        serde_json::json!({ "workspace": { "git": format!("file://{}", repository.display()) } });
+    let session = fleet.submit_with(1, "good", &spec.to_string());
+    fleet.wait_for_state(&session, "done");
+    assert_eq!(fleet.postgres.query("select epoch from windlass.sessions"), "1");
+}
+
 /// F8: a session whose process dies every time is parked, and others continue.
 #[test]
 fn a_session_that_loses_its_process_each_time_is_parked() {

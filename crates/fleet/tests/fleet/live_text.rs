@@ -263,6 +263,7 @@ fn clients_see_that_an_answer_begins_anew_after_a_worker_was_killed() {
 fn an_sdk_speaks_to_a_fleet_as_to_a_process() {
     let script = Script::new()
         .answer(ScriptedAnswer::text("Rope.").when("rope or chain"))
+        .answer(ScriptedAnswer::text("Five.").when("how many again"))
         .answer(ScriptedAnswer::text("Four.").when("how many"));
     let Some(fleet) = TestFleet::start(script) else { return };
     let (_gateway, url) = fleet.start_gateway();
@@ -348,7 +349,9 @@ fn a_fleet_without_live_text_shows_whole_messages() {
     assert!(seen.pieces.is_empty(), "{seen:?}");
     seen.check();
 
-    for wrong in ["nats://", "tls://host", "host", "127.0.0.1:99999", "nats://a,b"] {
+    for wrong in
+        ["nats://", "0.0.0.0", "[::]:80", "tls://host", "host", "127.0.0.1:99999", "nats://a,b"]
+    {
         let output = fleet.run(&["worker", "--live", wrong]);
         let line = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(!output.status.success() && line.contains("--live"), "{line}");
