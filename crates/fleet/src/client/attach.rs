@@ -9,7 +9,7 @@ use windlass_host::command_error::CommandError;
 use windlass_host::exit::Exit;
 
 use super::gateway_client::GatewayClient;
-use super::{json_of, shown, text_of, to_unchecked_spec};
+use super::{json_of, text_of, to_terminal_text, to_unchecked_spec};
 use crate::args::{AttachArgs, LogsArgs};
 
 /// Which frames of a session to read.
@@ -114,7 +114,7 @@ pub(crate) async fn wait_for_result(
         }
     })
     .await?;
-    println!("{}", shown(&text_of(&result, "result")));
+    println!("{}", to_terminal_text(&text_of(&result, "result")));
     match text_of(&end, "state").as_str() {
         "done" => Ok(Exit::SUCCESS),
         state => {
@@ -137,7 +137,7 @@ pub(crate) async fn logs(args: LogsArgs) -> Result<Exit, CommandError> {
         .await?;
     if !args.json {
         printer.end_line();
-        println!("({} {})", text_of(&end, "state"), shown(&text_of(&end, "reason")));
+        println!("({} {})", text_of(&end, "state"), to_terminal_text(&text_of(&end, "reason")));
     }
     Ok(Exit::SUCCESS)
 }
@@ -380,7 +380,7 @@ impl FramePrinter {
         if self.written.is_empty() {
             print!("assistant: ");
         }
-        print!("{}", shown(piece));
+        print!("{}", to_terminal_text(piece));
         self.written.push_str(piece);
         let _ = std::io::stdout().flush();
     }
@@ -390,7 +390,7 @@ impl FramePrinter {
         match text.strip_prefix(self.written.as_str()) {
             Some(rest) if kind == "assistant" && !self.written.is_empty() => {
                 self.written.clear();
-                println!("{}", shown(rest));
+                println!("{}", to_terminal_text(rest));
             }
             _ => self.print_line(&format!("{kind}: {text}")),
         }
@@ -398,7 +398,7 @@ impl FramePrinter {
 
     fn print_line(&mut self, line: &str) {
         self.end_line();
-        println!("{}", shown(line));
+        println!("{}", to_terminal_text(line));
     }
 
     fn end_line(&mut self) {

@@ -124,7 +124,11 @@ pub(crate) async fn answer(args: AnswerArgs) -> Result<Exit, CommandError> {
             let asked = one.get("asked").cloned().unwrap_or_default();
             let [tool, input] =
                 ["tool_name", "input"].map(|name| json_of(&asked, name).to_string());
-            println!("{}  {}", text_of(one, "question"), shown(&format!("{tool}  {input}")));
+            println!(
+                "{}  {}",
+                text_of(one, "question"),
+                to_terminal_text(&format!("{tool}  {input}"))
+            );
         }
         return Ok(Exit::SUCCESS);
     };
@@ -168,7 +172,7 @@ fn encode_query(value: &str) -> String {
 }
 
 /// A text of a session or a user for this terminal, which it must not steer.
-fn shown(text: &str) -> String {
+fn to_terminal_text(text: &str) -> String {
     match std::io::stdout().is_terminal() {
         // Line breaks and tabs do no harm.
         true => escape_control_characters(text).into_owned(),
@@ -178,7 +182,7 @@ fn shown(text: &str) -> String {
 
 /// The same on one line of a list.
 fn to_line(text: &str) -> String {
-    shown(&text.replace(['\n', '\r', '\t'], " "))
+    to_terminal_text(&text.replace(['\n', '\r', '\t'], " "))
 }
 
 fn json_of<'a>(value: &'a Value, name: &str) -> &'a Value {

@@ -103,13 +103,13 @@ struct EventStream {
     /// The number of the last frame that the session itself wrote: live frames from before it are part
     /// of it.
     session_stored: u64,
-    live: Option<FollowedTail>,
+    live: Option<TailSubscription>,
     /// Polls without an event.
     silence: u32,
     token_checked: Instant,
 }
 
-struct FollowedTail {
+struct TailSubscription {
     reader: TailReader,
     /// Whether it has said anything, so that stored frames are worth holding for its marks.
     has_items: bool,
@@ -201,7 +201,7 @@ impl EventStream {
         } else if self.live.as_ref().is_none_or(|live| live.reader.epoch() != epoch) {
             let mirror = self.context.live.follow(&self.asked.session, epoch);
             let cursor = self.at.live;
-            self.live = mirror.map(|mirror| FollowedTail {
+            self.live = mirror.map(|mirror| TailSubscription {
                 reader: TailReader::new(Arc::clone(&mirror.tail), cursor),
                 has_items: false,
                 _mirror: mirror,
@@ -270,9 +270,9 @@ impl EventStream {
     }
 }
 
-async fn wait_for_items(live: &mut Option<FollowedTail>) {
+async fn wait_for_items(live: &mut Option<TailSubscription>) {
     match live {
-        Some(live) => live.reader.changed().await,
+        Some(live) => live.reader.wait_for_change().await,
         None => std::future::pending().await,
     }
 }

@@ -15,7 +15,7 @@ pub(crate) struct LiveSessions {
     publisher: Option<mpsc::Sender<TailNews>>,
 }
 
-/// For whoever publishes the tails.
+/// For the task that publishes the tails.
 #[derive(Debug)]
 pub(crate) enum TailNews {
     Opened { session: String, epoch: u64 },

@@ -278,7 +278,7 @@ impl TailFollower {
                     apply_change(tails, change);
                 }
                 message = self.messages.recv() => match message {
-                    Some(NatsMessage::Delivery(delivery)) => self.take(delivery),
+                    Some(NatsMessage::Delivery(delivery)) => self.take(&delivery),
                     Some(NatsMessage::Ping) => self.writer.pong().await?,
                     Some(NatsMessage::Error(words)) => return Err(words),
                     Some(NatsMessage::Pong | NatsMessage::Info(_)) => {}
@@ -336,7 +336,7 @@ impl TailFollower {
         self.writer.flush().await
     }
 
-    fn take(&mut self, delivery: NatsDelivery) {
+    fn take(&mut self, delivery: &NatsDelivery) {
         let is_answer = delivery.subscription % 2 == 1;
         let Some(followed) = self.followed.get_mut(&(delivery.subscription & !1)) else { return };
         if is_answer && delivery.payload.is_empty() {

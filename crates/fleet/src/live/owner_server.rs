@@ -160,7 +160,7 @@ async fn send_items(tail: Arc<SessionTail>, sender: mpsc::Sender<hyper::body::By
             return;
         }
         tokio::select! {
-            () = reader.changed() => {}
+            () = reader.wait_for_change() => {}
             () = tokio::time::sleep(SILENCE) => {
                 if sender.send("\n".into()).await.is_err() {
                     return;

@@ -217,7 +217,7 @@ impl TailReader {
     }
 
     /// Returns when there is something to read, or the tail is closed.
-    pub(crate) async fn changed(&mut self) {
+    pub(crate) async fn wait_for_change(&mut self) {
         if self.changes.changed().await.is_err() {
             // The sender is part of the tail, which this reader holds.
             std::future::pending::<()>().await;

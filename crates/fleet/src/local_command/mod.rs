@@ -144,7 +144,7 @@ impl LocalCommand {
     fn set_environment(&self, command: &mut Command) {
         command.env(STORE_SESSIONS_VARIABLE, self.folder.sessions());
         // Tools of a session must not have access to the store.
-        command.env_remove("WINDLASS_STORE");
+        command.env_remove("WINDLASS_STORE").env_remove("WINDLASS_LIVE");
     }
 
     fn spawn(&self, command: &mut Command) -> Result<Child, CommandError> {

@@ -66,8 +66,8 @@ impl StoreView {
                 files.updated_millis == row.updated_millis && files.is_running == row.is_running
             });
             // Many sessions are kept, but not any number: the newest are what the list is for.
-            let is_full = files.is_none()
-                && (self.sessions.len() >= FILES_MAX || self.bytes >= BYTES_MAX);
+            let is_full =
+                files.is_none() && (self.sessions.len() >= FILES_MAX || self.bytes >= BYTES_MAX);
             if !is_known && !is_full {
                 self.update_session(store, &row).await?;
             }

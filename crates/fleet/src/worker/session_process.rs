@@ -57,13 +57,19 @@ pub(crate) struct SessionProcess {
     asked: AskedCalls,
     /// When a question was open and something happened last.
     asked_at: Option<Instant>,
-    sent: BTreeSet<String>,
-    /// Messages that were sent and have no result yet.
-    unanswered: BTreeSet<String>,
+    messages: SentMessages,
     running_calls: RunningCalls,
     result: Option<Value>,
     cancelled_at: Option<Instant>,
     tail: OpenTail,
+}
+
+/// The messages that a process was sent.
+#[derive(Default)]
+struct SentMessages {
+    sent: BTreeSet<String>,
+    /// Those that have no result yet.
+    unanswered: BTreeSet<String>,
 }
 
 impl SessionProcess {
@@ -124,8 +130,7 @@ impl SessionProcess {
             control: context.control_of(&claim.id),
             asked: AskedCalls::new(policy, folders.workspace.clone(), claim.epoch),
             asked_at: None,
-            sent: BTreeSet::new(),
-            unanswered: BTreeSet::new(),
+            messages: SentMessages::default(),
             running_calls: RunningCalls::default(),
             result: None,
             cancelled_at: None,
@@ -226,7 +231,7 @@ impl SessionProcess {
                     None if context.lease.is_over() => return ProcessEnd::Lost,
                     None => return match self.result.take() {
                         // The result of an earlier message does not answer the last one.
-                        Some(result) if self.unanswered.is_empty() => ProcessEnd::Result(result),
+                        Some(result) if self.messages.unanswered.is_empty() => ProcessEnd::Result(result),
                         Some(_) | None => ProcessEnd::Crashed(String::new()),
                     },
                 },
@@ -235,7 +240,7 @@ impl SessionProcess {
                 () = sleep_until(cancel_end) => return ProcessEnd::Cancelled,
                 () = sleep_until(question_end) => {
                     if self.running_calls.are_all_among(&self.asked.tool_uses()) {
-                        return ProcessEnd::Asks(self.sent.iter().cloned().collect());
+                        return ProcessEnd::Asks(self.messages.sent.iter().cloned().collect());
                     }
                     self.asked_at = Some(Instant::now());
                 }
@@ -260,13 +265,13 @@ impl SessionProcess {
             return;
         }
         for message in messages {
-            if !self.sent.insert(message.uuid.clone()) || self.stdin.is_none() {
+            if !self.messages.sent.insert(message.uuid.clone()) || self.stdin.is_none() {
                 continue;
             }
             let mut frame = json!({ "type": "user", "uuid": message.uuid,
                 "session_id": self.claim.id, "parent_tool_use_id": null,
                 "message": { "role": "user", "content": message.content } });
-            self.unanswered.insert(message.uuid.clone());
+            self.messages.unanswered.insert(message.uuid.clone());
             self.add_event(&frame).await;
             if let Some(fields) = frame.as_object_mut() {
                 // Returned in the `origin` of the result.
@@ -333,7 +338,7 @@ impl SessionProcess {
     async fn take_result(&mut self, frame: Value) {
         let message = frame.get("origin").and_then(|origin| origin.get(MESSAGE_ORIGIN)?.as_str());
         if let Some(message) = message {
-            self.unanswered.remove(message);
+            self.messages.unanswered.remove(message);
             // A message answered without a model has no record that would mark it. If this call
             // fails, it is answered once more.
             let SessionClaim { store, id, epoch, worker, .. } = &self.claim;

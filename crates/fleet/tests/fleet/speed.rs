@@ -25,6 +25,23 @@ fn describe(mut times: Vec<Duration>) -> String {
     format!("median {:.1?}, p99 {:.1?} of {}", at(50), at(99), times.len())
 }
 
+/// A client of a gateway.
+struct SpeedClient<'a> {
+    fleet: &'a TestFleet,
+    url: String,
+    token: String,
+}
+
+impl SpeedClient<'_> {
+    fn submit(&self, prompt: &str) -> String {
+        let spec = json!({ "permission_mode": "bypassPermissions" });
+        let body = json!({ "prompt": prompt, "spec": spec });
+        let (status, created) = ask(&self.url, &self.token, "POST /v1/sessions", &body);
+        assert_eq!(status, 201, "{created}");
+        created["id"].as_str().unwrap().to_owned()
+    }
+}
+
 #[test]
 fn the_speed_of_a_fleet_is_measured() {
     let asked = std::env::var("WINDLASS_FLEET_SPEED").ok();
@@ -47,14 +64,8 @@ fn the_speed_of_a_fleet_is_measured() {
         .answer(ScriptedAnswer::text("All turns.").when_result("again").repeat(0));
     let Some(fleet) = TestFleet::start(script) else { return };
     let (_gateway, url) = fleet.start_gateway();
-    let submitter = token(&fleet, "sam", "team", "submit");
-    let submit = |prompt: &str| -> String {
-        let spec = json!({ "permission_mode": "bypassPermissions" });
-        let body = json!({ "prompt": prompt, "spec": spec });
-        let (status, created) = ask(&url, &submitter, "POST /v1/sessions", &body);
-        assert_eq!(status, 201, "{created}");
-        created["id"].as_str().unwrap().to_owned()
-    };
+    let token = token(&fleet, "sam", "team", "submit");
+    let client = SpeedClient { fleet: &fleet, url, token };
 
     // An idle worker.
     let worker = fleet.start_worker("idle", &[]);
@@ -70,7 +81,7 @@ fn the_speed_of_a_fleet_is_measured() {
     for _ in 0..rounds {
         let known = fleet.model.request_count();
         let began = Instant::now();
-        let session = submit("rope or chain?");
+        let session = client.submit("rope or chain?");
         assert!(fleet.model.wait_for_requests_blocking(known + 1, PATIENCE));
         first_requests.push(began.elapsed());
         fleet.wait_for_state(&session, "done");
@@ -83,7 +94,7 @@ fn the_speed_of_a_fleet_is_measured() {
     for round in 0..rounds.min(5) {
         let first = fleet.start_worker(&format!("first {round}"), &["--lease", "3"]);
         let effects = fleet.path(&format!("effects/{round}"));
-        let session = submit(&format!("hang {}", effects.display()));
+        let session = client.submit(&format!("hang {}", effects.display()));
         until("the tool begins", || effects.exists());
         let second = fleet.start_worker(&format!("second {round}"), &["--lease", "3"]);
         let began = Instant::now();
@@ -96,7 +107,12 @@ fn the_speed_of_a_fleet_is_measured() {
     }
     println!("takeover with a lease of 3 s: {}", describe(takeovers));
 
-    // Many sessions, and a client that asks the gateway meanwhile.
+    measure_many_sessions(&client, sessions);
+}
+
+/// Many sessions, and a client that asks the gateway meanwhile.
+fn measure_many_sessions(client: &SpeedClient<'_>, sessions: u32) {
+    let SpeedClient { fleet, url, token } = client;
     let capacity = ["--capacity", "8", "--memory-min", "64"];
     let _workers: Vec<_> =
         ["a", "b", "c", "d"].iter().map(|name| fleet.start_worker(name, &capacity)).collect();
@@ -109,7 +125,7 @@ fn the_speed_of_a_fleet_is_measured() {
     };
     let before = counts();
     let began = Instant::now();
-    let ids: BTreeSet<String> = (0..sessions).map(|_| submit("turns")).collect();
+    let ids: BTreeSet<String> = (0..sessions).map(|_| client.submit("turns")).collect();
     let is_over = AtomicBool::new(false);
     let done = format!(
         "select count(*) from windlass.sessions where state = 'done' and id = any('{{{}}}')",
@@ -121,7 +137,7 @@ fn the_speed_of_a_fleet_is_measured() {
             let one = format!("GET /v1/sessions/{}", ids.first().unwrap());
             while !is_over.load(Ordering::Relaxed) {
                 let began = Instant::now();
-                let (status, row) = ask(&url, &submitter, &one, &Value::Null);
+                let (status, row) = ask(url, token, &one, &Value::Null);
                 assert_eq!(status, 200, "{row}");
                 times.push(began.elapsed());
                 std::thread::park_timeout(Duration::from_millis(20));
