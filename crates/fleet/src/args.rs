@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use windlass_fleet::live::LiveOption;
 
 /// Sessions on many hosts: a store in PostgreSQL, workers, a gateway, and commands for them.
 #[derive(Debug, Parser)]
@@ -75,6 +76,16 @@ pub(crate) struct ServeArgs {
     /// The certificate's private key, a PEM file.
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     pub(crate) tls_key: Option<PathBuf>,
+    /// Where text comes from while it is written: `direct` from the workers, `nats://HOST`, or `off`.
+    #[arg(
+        long,
+        value_name = "WAY",
+        env = "WINDLASS_LIVE",
+        hide_env_values = true,
+        default_value = "direct",
+        hide_default_value = true
+    )]
+    pub(crate) live: LiveOption,
     #[command(flatten, next_help_heading = "Without a store")]
     pub(crate) running: RunningArgs,
 }
@@ -86,6 +97,17 @@ pub(crate) struct WorkerArgs {
     /// Seconds after which another worker may take over.
     #[arg(long, value_name = "SECONDS", default_value_t = 15.0)]
     pub(crate) lease: f64,
+    /// How gateways get text while it is written: `direct`, at the address that the database sees;
+    /// another address of this host; `nats://HOST`; or `off`. [default: direct]
+    #[arg(
+        long,
+        value_name = "WAY",
+        env = "WINDLASS_LIVE",
+        hide_env_values = true,
+        default_value = "direct",
+        hide_default_value = true
+    )]
+    pub(crate) live: LiveOption,
     #[command(flatten)]
     pub(crate) running: RunningArgs,
 }
@@ -441,10 +463,20 @@ pub(crate) struct PsArgs {
 pub(crate) struct AttachArgs {
     #[command(flatten)]
     pub(crate) server: ServerArgs,
-    pub(crate) session: String,
+    /// The session. Without it, the first message starts one.
+    #[arg(required_unless_present = "stream_json")]
+    pub(crate) session: Option<String>,
+    /// Print only what comes from now on.
+    #[arg(long, requires = "session")]
+    pub(crate) new: bool,
     /// Speak stream-json on both standard streams, as `windlass -p` does.
     #[arg(long)]
     pub(crate) stream_json: bool,
+    /// With --stream-json, also the pieces of answers while they are written.
+    #[arg(long, requires = "stream_json")]
+    pub(crate) include_partial_messages: bool,
+    #[command(flatten, next_help_heading = "Without a session")]
+    pub(crate) spec: SpecArgs,
 }
 
 #[derive(Debug, Args)]

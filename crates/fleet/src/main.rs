@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use clap::Parser;
 use windlass_fleet::gateway::{self, GatewayOptions, TlsFiles};
+use windlass_fleet::live::LiveOption;
 use windlass_fleet::local_command;
 use windlass_fleet::worker::guard::{self, GuardOptions};
 use windlass_fleet::worker::{self, WorkerOptions};
@@ -68,8 +69,8 @@ fn run(command: FleetCommand) -> Result<Exit, CommandError> {
         FleetCommand::Local(args) => {
             block_on(local_command::run(&args.store.store, find_windlass(), args.words))
         }
-        FleetCommand::Worker(WorkerArgs { store, lease, running }) => {
-            let options = to_worker_options(running, lease)?;
+        FleetCommand::Worker(WorkerArgs { store, lease, live, running }) => {
+            let options = WorkerOptions { live, ..to_worker_options(running, lease)? };
             block_on(async { worker::run(&store.store, options).await })
         }
         FleetCommand::Store(args) => block_on(store_command::run(args.command)),
@@ -90,7 +91,8 @@ fn serve(args: ServeArgs) -> Result<Exit, CommandError> {
     let tls = args.tls_cert.zip(args.tls_key);
     let tls = tls.map(|(certificate, key)| TlsFiles { certificate, key });
     let streams = args.streams.clamp(1, connections);
-    let options = GatewayOptions { listen: args.listen, connections, streams, tls };
+    let options =
+        GatewayOptions { listen: args.listen, connections, streams, tls, live: args.live };
     match args.store {
         Some(url) => block_on(async { gateway::serve(&url, options).await }),
         None => {
@@ -135,6 +137,7 @@ fn to_worker_options(args: RunningArgs, lease: f64) -> Result<WorkerOptions, Com
         attempts_max: args.attempts.max(1),
         drain: Duration::from_secs(args.drain),
         question_wait: Duration::from_secs(args.question_wait.clamp(1, QUESTION_WAIT_MAX)),
+        live: LiveOption::default(),
     })
 }
 

@@ -11,7 +11,9 @@ mod store_conformance;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use store_conformance::{check_store, note, put};
+use store_conformance::{
+    check_killed_and_frozen_writers, check_store, find_writer_session, note, put, write_until_lost,
+};
 use windlass_journal::{
     Durability, FileJournalStore, JournalError, JournalHead, JournalReader, JournalStore,
     NewRecordItem, RecordItem,
@@ -24,6 +26,20 @@ fn files_pass_what_every_store_must() {
     let first = FileJournalStore::new(directory.path(), Durability::Synced);
     let second = FileJournalStore::new(directory.path(), Durability::Synced);
     check_store(&first, &second, &SessionId::from("one"));
+}
+
+#[test]
+fn files_pass_when_writers_are_killed_or_frozen() {
+    const PLACE: &str = "WINDLASS_TEST_JOURNAL_DIRECTORY";
+    if let (Ok(directory), Some(session)) = (std::env::var(PLACE), find_writer_session()) {
+        let store = FileJournalStore::new(directory, Durability::Written);
+        return write_until_lost(&store, &session);
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let store = FileJournalStore::new(directory.path(), Durability::Written);
+    let place = directory.path().to_str().unwrap();
+    let test = "files_pass_when_writers_are_killed_or_frozen";
+    check_killed_and_frozen_writers(&store, test, PLACE, place, false);
 }
 
 /// A writer that lost its claim without knowing it, as on a disk shared by machines whose locks do

@@ -63,13 +63,18 @@ impl GatewayClient {
     pub(crate) async fn follow(
         &self,
         session: &str,
-        after: u64,
+        after: &str,
         follows: bool,
-    ) -> Result<Response, CommandError> {
-        let url =
-            format!("{}/v1/sessions/{session}/events?after={after}&follow={follows}", self.server);
+        is_live: bool,
+    ) -> Result<Response, GatewayError> {
+        // Gateways of earlier versions do not know the parameter.
+        let live = if is_live { "&live=true" } else { "" };
+        let url = format!(
+            "{}/v1/sessions/{session}/events?after={after}&follow={follows}{live}",
+            self.server
+        );
         let request = self.client.get(url).header(ACCEPT, "text/event-stream");
-        self.send(request).await.map_err(GatewayError::into_command_error)
+        self.send(request).await
     }
 
     pub(crate) async fn get_text(&self, path: &str) -> Result<String, CommandError> {

@@ -7,10 +7,13 @@ mod batch_report;
 mod gateway_client;
 mod row_file;
 
+use std::io::IsTerminal;
+
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
 use windlass_fleet::session_spec::{SessionSpec, WorkspaceSpec};
 use windlass_host::command_error::CommandError;
+use windlass_host::display::escape_control_characters;
 use windlass_host::exit::Exit;
 
 use self::gateway_client::GatewayClient;
@@ -84,14 +87,14 @@ pub(crate) async fn ps(args: PsArgs) -> Result<Exit, CommandError> {
                 json_of(row, "capacity")
             );
         } else if args.batches {
-            println!("{}", describe_batch(row));
+            println!("{}", to_line(&describe_batch(row)));
         } else {
             let [id, state] = ["id", "state"].map(|name| text_of(row, name));
             let note = [text_of(row, "name"), text_of(row, "reason")].join(" ");
             println!(
                 "{id}  {state:9}  {:>9}  {}",
                 to_usd(json_of(row, "cost_micro_usd")),
-                note.trim()
+                to_line(note.trim())
             );
         }
     }
@@ -121,7 +124,11 @@ pub(crate) async fn answer(args: AnswerArgs) -> Result<Exit, CommandError> {
             let asked = one.get("asked").cloned().unwrap_or_default();
             let [tool, input] =
                 ["tool_name", "input"].map(|name| json_of(&asked, name).to_string());
-            println!("{}  {tool}  {input}", text_of(one, "question"));
+            println!(
+                "{}  {}",
+                text_of(one, "question"),
+                to_terminal_text(&format!("{tool}  {input}"))
+            );
         }
         return Ok(Exit::SUCCESS);
     };
@@ -162,6 +169,20 @@ pub(crate) async fn patch(args: SessionArg) -> Result<Exit, CommandError> {
 /// A value for the query of a URL.
 fn encode_query(value: &str) -> String {
     utf8_percent_encode(value, NON_ALPHANUMERIC).to_string()
+}
+
+/// A text of a session or a user for this terminal, which it must not steer.
+fn to_terminal_text(text: &str) -> String {
+    match std::io::stdout().is_terminal() {
+        // Line breaks and tabs do no harm.
+        true => escape_control_characters(text).into_owned(),
+        false => text.to_owned(),
+    }
+}
+
+/// The same on one line of a list.
+fn to_line(text: &str) -> String {
+    to_terminal_text(&text.replace(['\n', '\r', '\t'], " "))
 }
 
 fn json_of<'a>(value: &'a Value, name: &str) -> &'a Value {

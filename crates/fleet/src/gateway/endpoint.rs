@@ -10,7 +10,7 @@ use windlass_host::random;
 
 use super::GatewayContext;
 use super::body::GatewayBody;
-use super::event_stream::follow_events;
+use super::event_stream::{AskedStream, StreamPosition, follow_events};
 use super::http_error::{HttpError, json_response, page_response, text_response};
 use super::request_limits::{read_json, read_query, read_token};
 use super::routes::{ApiEndpoint, RouteMatch, find_route, is_session_id};
@@ -182,7 +182,7 @@ impl AskedRequest<'_> {
             batch: body.batch.map(|batch| (batch, body.row.unwrap_or(0))),
             priority: body.priority.clamp(-1000, 1000),
             spec,
-            title: body.name.map(|name| name.chars().take(200).collect()),
+            title: body.name.as_deref().map(to_title),
             budget_micro: body.spec.budget_micro(),
             content: body.prompt,
             sender: self.holder.name.clone(),
@@ -353,7 +353,7 @@ impl AskedRequest<'_> {
             batch: None,
             priority: body.priority.clamp(-1000, 1000),
             spec,
-            title: body.name.map(|name| name.chars().take(200).collect()),
+            title: body.name.as_deref().map(to_title),
             budget_micro,
             content: body.prompt,
             sender: self.holder.name.clone(),
@@ -364,22 +364,27 @@ impl AskedRequest<'_> {
     }
 
     fn follow_events(self, id: String) -> EndpointResult {
-        let query = read_query(&self.request, &["after", "follow"])?;
+        let query = read_query(&self.request, &["after", "follow", "live"])?;
         let last = self.request.headers().get("last-event-id");
         let last = last.and_then(|last| last.to_str().ok()).map(str::to_owned);
         let after = last.or_else(|| query.get("after").cloned());
-        let after = match after.map(|after| after.parse::<u64>()) {
-            None => 0,
-            Some(Ok(after)) => after,
-            Some(Err(_)) => return Err(HttpError::bad_request("`after` must be a number")),
+        let after = match after.map(|after| StreamPosition::parse(&after)) {
+            None => StreamPosition::default(),
+            Some(Some(after)) => after,
+            Some(None) => {
+                return Err(HttpError::bad_request("`after` must be the id of an event"));
+            }
         };
         let follows = query.get("follow").is_none_or(|follow| follow != "false");
+        let is_live = query.get("live").is_some_and(|live| live == "true");
         let counted = self.context.streams.count(&self.holder.tenant).ok_or_else(|| {
             let words =
                 "your tenant follows as many sessions here as it may; end some, or try again";
             HttpError::new(StatusCode::TOO_MANY_REQUESTS, words)
         })?;
-        Ok(follow_events(self.context, counted, id, after, follows))
+        let token = read_token(&self.request)?;
+        let asked = AskedStream { session: id, after, follows, is_live, token };
+        Ok(follow_events(self.context, counted, asked))
     }
 
     async fn answer_question(self, id: &str) -> EndpointResult {
@@ -419,6 +424,13 @@ impl AskedRequest<'_> {
         let answered = json!({ "question": body.question, "answered_by": by });
         Ok(json_response(StatusCode::OK, answered.to_string()))
     }
+}
+
+/// A name for lists: one line, of a length that fits. The store refuses null characters.
+fn to_title(name: &str) -> String {
+    let is_unfit = |letter: char| letter.is_control() && letter != '\0';
+    let letters = name.chars().map(|letter| if is_unfit(letter) { ' ' } else { letter });
+    letters.take(200).collect()
 }
 
 fn session_to_json(row: &SessionRow) -> Value {

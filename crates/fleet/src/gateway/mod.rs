@@ -2,8 +2,8 @@
 //! number of gateways serve the same fleet, and when one dies its clients only reconnect. Without
 //! one it also runs the sessions, and keeps them in files.
 
-mod body;
-mod client_stream;
+pub(crate) mod body;
+pub(crate) mod client_stream;
 mod endpoint;
 mod event_stream;
 mod http_error;
@@ -34,6 +34,10 @@ use self::metrics::GatewayMetrics;
 use self::server_tls::ServerTls;
 pub use self::server_tls::TlsFiles;
 use self::tenant_streams::TenantStreams;
+use crate::live::LiveOption;
+use crate::live::live_mirror::{LiveMirrors, LiveSource};
+use crate::live::live_sessions::LiveSessions;
+use crate::live::nats_live::NatsFollower;
 use crate::store::{FileStore, FleetStore, SessionStore, StoreNews};
 use crate::worker::{self, WorkerOptions, report_line};
 
@@ -46,6 +50,8 @@ pub struct GatewayOptions {
     pub streams: usize,
     /// For HTTPS; without it a proxy does that.
     pub tls: Option<TlsFiles>,
+    /// Where live text comes from.
+    pub live: LiveOption,
 }
 
 /// Shared by all requests.
@@ -54,6 +60,7 @@ pub(crate) struct GatewayContext {
     pub(crate) store: SessionStore,
     pub(crate) metrics: GatewayMetrics,
     pub(crate) streams: Arc<TenantStreams>,
+    pub(crate) live: LiveMirrors,
     /// Ids of sessions with new events.
     pub(crate) news: broadcast::Sender<String>,
     /// Set when the gateway shuts down: streams are closed, and clients reconnect elsewhere.
@@ -65,7 +72,13 @@ pub async fn serve(store_url: &str, options: GatewayOptions) -> Result<Exit, Com
     let store = FleetStore::open(store_url, DATABASE_CONNECTIONS).await;
     let store = store.map_err(|error| CommandError::failure(error.to_string()))?;
     let listener = listen_at(&options.listen).await?;
-    serve_on(SessionStore::Database(store), listener, options).await
+    let store = SessionStore::Database(store);
+    let live = match &options.live {
+        LiveOption::Owner | LiveOption::Address(_) => LiveSource::Owners(store.clone()),
+        LiveOption::Nats(server) => LiveSource::Nats(NatsFollower::start(server.clone())),
+        LiveOption::Off => LiveSource::Off,
+    };
+    serve_on(store, listener, options, live).await
 }
 
 /// Serves without a database: sessions run here, and are kept in the worker's folder.
@@ -78,9 +91,10 @@ pub async fn serve_embedded(
     let store = SessionStore::Files(Arc::new(store));
     let listener = listen_at(&options.listen).await?;
     report_line(&format!("the token is in {}", root.join("token").display()));
-    let serving = serve_on(store.clone(), listener, options);
+    let live = Arc::new(LiveSessions::default());
+    let serving = serve_on(store.clone(), listener, options, LiveSource::Local(Arc::clone(&live)));
     // Both end with the same signal. If one fails, the other is dropped, and its sessions with it.
-    let (exit, _) = tokio::try_join!(serving, worker::run_on(store, worker))?;
+    let (exit, _) = tokio::try_join!(serving, worker::run_on(store, worker, live))?;
     Ok(exit)
 }
 
@@ -94,6 +108,7 @@ async fn serve_on(
     store: SessionStore,
     listener: TcpListener,
     options: GatewayOptions,
+    live: LiveSource,
 ) -> Result<Exit, CommandError> {
     let address =
         listener.local_addr().map_err(|error| CommandError::failure(error.to_string()))?;
@@ -103,6 +118,7 @@ async fn serve_on(
         store,
         metrics: GatewayMetrics::default(),
         streams: Arc::new(TenantStreams::new(options.streams)),
+        live: LiveMirrors::new(live),
         news: broadcast::Sender::new(NEWS_MAX),
         is_ending: watch::Sender::new(false),
     });

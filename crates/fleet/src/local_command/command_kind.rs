@@ -10,6 +10,8 @@ pub(crate) enum CommandKind {
     Session,
     /// Reads sessions.
     Look,
+    /// Shows the sessions of all tenants in a browser as they grow.
+    View,
     /// Renames or deletes sessions.
     Change,
 }
@@ -29,9 +31,14 @@ impl CommandKind {
             "sessions" if second == "restore" => {
                 Err(CommandError::usage("a store has no trash; `sessions delete` is final there"))
             }
+            // The session would be written here, and not in the store.
+            "view" if words.iter().any(|word| word == "--act") => {
+                Err(CommandError::usage("view --act cannot be used with --store"))
+            }
+            "view" => Ok(Self::View),
             _ if LOOKING.contains(&first) => Ok(Self::Look),
             _ if UNSUPPORTED.contains(&first) => Err(CommandError::usage(format!(
-                "`windlass {first}` does not work with --store; these do: -p, -c, -r, resume, {}",
+                "`windlass {first}` does not work with --store; these do: -p, -c, -r, resume, view, {}",
                 LOOKING.join(", ")
             ))),
             _ => Ok(Self::Session),
@@ -72,7 +79,6 @@ const UNSUPPORTED: &[&str] = &[
     "trust",
     "unpack",
     "update",
-    "view",
 ];
 
 #[cfg(test)]
@@ -90,6 +96,8 @@ mod tests {
         assert_eq!(kind("resume 1234"), Ok(CommandKind::Session));
         assert_eq!(kind("sessions list"), Ok(CommandKind::Look));
         assert_eq!(kind("sessions rename 1 a"), Ok(CommandKind::Change));
+        assert_eq!(kind("view --no-open"), Ok(CommandKind::View));
+        assert!(kind("view --act").unwrap_err().contains("--store"));
         assert!(kind("race x").unwrap_err().contains("--store"));
         assert!(kind("-p x --journal=y").unwrap_err().contains("--journal "));
     }

@@ -8,6 +8,7 @@
 mod command_kind;
 mod local_journals;
 mod session_folder;
+mod store_view;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -27,6 +28,8 @@ use windlass_journal::ClaimHolder;
 use self::command_kind::CommandKind;
 use self::local_journals::LocalJournals;
 use self::session_folder::SessionFolder;
+use self::store_view::{StoreView, follow_store};
+use crate::live::AbortedOnDrop;
 use crate::postgres_journal_store::LOCAL_TENANT;
 use crate::store::{FleetStore, TenantChange};
 use crate::worker::lease_clock::LeaseRenewals;
@@ -49,6 +52,7 @@ pub async fn run(
     match kind {
         CommandKind::Session => run.run_session().await,
         CommandKind::Look => run.look().await,
+        CommandKind::View => run.view().await,
         CommandKind::Change => {
             let exit = run.look().await?;
             if exit == Exit::SUCCESS {
@@ -75,6 +79,15 @@ impl LocalCommand {
         self.set_environment(command.args(&self.arguments));
         let mut child = self.spawn(&mut command)?;
         wait_for_exit(&mut child, &mut signals, |child| child.id()).await
+    }
+
+    /// Runs the viewer, and keeps the files that it shows up to date.
+    async fn view(&self) -> Result<Exit, CommandError> {
+        let mut view = StoreView::new(self.folder.make_project().map_err(CommandError::failure)?);
+        view.refresh(&self.store).await.map_err(CommandError::failure)?;
+        let following = follow_store(view, self.store.clone());
+        let _following = AbortedOnDrop(tokio::spawn(following));
+        self.look().await
     }
 
     async fn run_session(&self) -> Result<Exit, CommandError> {
@@ -131,7 +144,7 @@ impl LocalCommand {
     fn set_environment(&self, command: &mut Command) {
         command.env(STORE_SESSIONS_VARIABLE, self.folder.sessions());
         // Tools of a session must not have access to the store.
-        command.env_remove("WINDLASS_STORE");
+        command.env_remove("WINDLASS_STORE").env_remove("WINDLASS_LIVE");
     }
 
     fn spawn(&self, command: &mut Command) -> Result<Child, CommandError> {

@@ -53,6 +53,16 @@ impl SessionFolder {
         self.folder.path().join("sessions")
     }
 
+    /// A folder for sessions of any project.
+    pub(crate) fn make_project(&self) -> Result<PathBuf, String> {
+        let cwd = std::env::current_dir().and_then(std::fs::canonicalize);
+        let cwd = cwd.map_err(|error| format!("the current directory: {error}"))?;
+        let folder = self.sessions().join(project_key(&cwd));
+        std::fs::create_dir_all(&folder)
+            .map_err(|error| format!("{}: {error}", folder.display()))?;
+        Ok(folder)
+    }
+
     /// Writes the sessions of the current directory that no fleet runs, and those that the
     /// arguments name by their id.
     pub(crate) async fn export(

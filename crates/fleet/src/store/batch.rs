@@ -46,10 +46,11 @@ impl FromRow<'_, PgRow> for StoredBatch {
 impl FleetStore {
     /// Adds a batch, or changes the budget of the one with this id.
     pub async fn add_batch(&self, batch: NewBatch<'_>) -> Result<(), StoreError> {
-        sqlx::query(
+        let done = sqlx::query(
             "insert into windlass.batches (id, tenant, name, budget_micro) values ($1, $2, $3, $4) \
              on conflict (id) do update \
-             set budget_micro = coalesce(excluded.budget_micro, batches.budget_micro)",
+             set budget_micro = coalesce(excluded.budget_micro, batches.budget_micro) \
+             where batches.tenant = excluded.tenant",
         )
         .bind(batch.id)
         .bind(batch.tenant)
@@ -57,7 +58,11 @@ impl FleetStore {
         .bind(batch.budget_micro.map(to_i64))
         .execute(&self.pool)
         .await?;
-        Ok(())
+        match done.rows_affected() {
+            // Names of tenants that have a slash can lead to the same id.
+            0 => Err(StoreError::Invalid("that name cannot be used".to_owned())),
+            _ => Ok(()),
+        }
     }
 
     /// The newest batches, of one tenant or of all.

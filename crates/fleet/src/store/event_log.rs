@@ -3,8 +3,8 @@
 use super::{FleetStore, StoreError, to_i64, to_u64};
 
 impl FleetStore {
-    /// Adds a frame if the claim holds; a frame whose id exists is skipped. Returns whether the
-    /// claim holds.
+    /// Adds a frame if the claim holds; a frame whose id exists is skipped. Returns its number, or
+    /// `None` if the claim does not hold.
     pub async fn add_event(
         &self,
         session: &str,
@@ -12,14 +12,15 @@ impl FleetStore {
         worker: &str,
         uuid: Option<&str>,
         frame: &str,
-    ) -> Result<bool, StoreError> {
-        let added = sqlx::query_scalar("select windlass.add_event($1, $2, $3, $4, $5)")
+    ) -> Result<Option<u64>, StoreError> {
+        let added = sqlx::query_scalar("select windlass.add_numbered_event($1, $2, $3, $4, $5)")
             .bind(session)
             .bind(to_i64(epoch))
             .bind(worker)
             .bind(uuid)
             .bind(frame);
-        Ok(added.fetch_one(&self.pool).await?)
+        let number: Option<i64> = added.fetch_one(&self.pool).await?;
+        Ok(number.map(to_u64))
     }
 
     /// The ids of all frames that have one.

@@ -1,5 +1,7 @@
 //! Sessions outside the queue, which ordinary commands of `windlass` open.
 
+use sqlx::postgres::PgRow;
+use sqlx::{FromRow, Row};
 use windlass_journal::store::journal_lines::read_head;
 
 use super::{FleetStore, MAIN_FILE, StoreError, to_i64, to_u64};
@@ -17,6 +19,38 @@ pub struct LocalSessionRow {
     pub updated_millis: i64,
 }
 
+/// A session that a viewer lists.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ViewedSession {
+    pub id: String,
+    pub updated_millis: i64,
+    /// A worker or a command has it.
+    pub is_running: bool,
+    pub title: Option<String>,
+}
+
+impl FromRow<'_, PgRow> for ViewedSession {
+    fn from_row(row: &PgRow) -> sqlx::Result<Self> {
+        Ok(Self {
+            id: row.try_get("id")?,
+            updated_millis: row.try_get("updated_millis")?,
+            is_running: row.try_get("is_running")?,
+            title: row.try_get("title")?,
+        })
+    }
+}
+
+/// A part of a journal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JournalPiece {
+    pub file: String,
+    pub position: u64,
+    pub bytes: Vec<u8>,
+}
+
+const VIEWED_COLUMNS: &str = "select id, title, worker is not null as is_running, \
+    (extract(epoch from updated) * 1000)::bigint as updated_millis from windlass.sessions";
+
 /// Id, tenant, first bytes of the journal, time of the last change, title.
 type SessionHeadRow = (String, String, Vec<u8>, i64, Option<String>);
 
@@ -31,6 +65,55 @@ const HEAD_COLUMNS: &str = "select s.id, s.tenant, substring(j.bytes from 1 for 
     join windlass.journal j on j.session = s.id and j.file = $1 and j.position = 0";
 
 impl FleetStore {
+    /// The newest sessions of all tenants that have begun.
+    pub async fn list_viewed_sessions(&self, limit: u32) -> Result<Vec<ViewedSession>, StoreError> {
+        let text = format!("{VIEWED_COLUMNS} where seq > 0 order by updated desc limit $1");
+        Ok(sqlx::query_as(&text).bind(i64::from(limit)).fetch_all(&self.pool).await?)
+    }
+
+    /// Those that run, those named, and those that ended after this time: what indexes find.
+    pub async fn list_changed_sessions(
+        &self,
+        after_millis: i64,
+        named: &[String],
+        limit: u32,
+    ) -> Result<Vec<ViewedSession>, StoreError> {
+        let text = format!(
+            "({VIEWED_COLUMNS} where worker is not null limit $3) union \
+             ({VIEWED_COLUMNS} where id = any($2)) union \
+             ({VIEWED_COLUMNS} where state in ('done', 'failed', 'parked', 'cancelled') \
+             and updated > to_timestamp(($1 - 1000) / 1000.0) order by updated desc limit $3)"
+        );
+        let rows = sqlx::query_as(&text).bind(after_millis).bind(named).bind(i64::from(limit));
+        Ok(rows.fetch_all(&self.pool).await?)
+    }
+
+    /// The first parts of a session's journals behind these lengths of files.
+    pub async fn read_journal_pieces(
+        &self,
+        session: &str,
+        known: &[(String, u64)],
+        limit: u32,
+    ) -> Result<Vec<JournalPiece>, StoreError> {
+        let files: Vec<&str> = known.iter().map(|(file, _)| file.as_str()).collect();
+        let lengths: Vec<i64> = known.iter().map(|(_, length)| to_i64(*length)).collect();
+        let rows: Vec<(String, i64, Vec<u8>)> = sqlx::query_as(
+            "select j.file, j.position, j.bytes from windlass.journal j \
+             left join unnest($2::text[], $3::bigint[]) as k (file, length) on k.file = j.file \
+             where j.session = $1 and j.position >= coalesce(k.length, 0) \
+             order by j.file, j.position limit $4",
+        )
+        .bind(session)
+        .bind(files)
+        .bind(lengths)
+        .bind(i64::from(limit))
+        .fetch_all(&self.pool)
+        .await?;
+        let to_piece =
+            |(file, position, bytes)| JournalPiece { file, position: to_u64(position), bytes };
+        Ok(rows.into_iter().map(to_piece).collect())
+    }
+
     /// The newest sessions outside the queue.
     pub async fn list_local_sessions(
         &self,

@@ -10,8 +10,9 @@ use tokio::sync::broadcast;
 use super::file_store::{FileStore, StoreNews};
 use super::{
     AnsweredQuestion, AppendRequest, BranchOutcome, ClaimEnd, ClaimedRow, FleetStore, HeldClaim,
-    JournalFile, NewAnswer, NewBatch, NewFork, NewPack, NewQuestion, NewSession, RenewedLease,
-    SessionFilter, SessionInbox, SessionRow, StoreError, StoredBatch, TokenHolder, WorkerRow,
+    JournalFile, LiveEndpoint, NewAnswer, NewBatch, NewFork, NewPack, NewQuestion, NewSession,
+    RenewedLease, SessionFilter, SessionInbox, SessionRow, StoreError, StoredBatch, TokenHolder,
+    WorkerRow,
 };
 
 #[derive(Clone, Debug)]
@@ -36,6 +37,9 @@ macro_rules! delegate {
 
 delegate! {
     register_worker(id: &str, host: &str, capacity: u32, lease: Duration) -> ();
+    put_live_endpoint(worker: &str, endpoint: &LiveEndpoint) -> ();
+    read_client_address() -> Option<String>;
+    read_live_endpoint(session: &str, epoch: u64) -> Option<LiveEndpoint>;
     renew_worker(id: &str, lease: Duration, drains: bool) -> Option<RenewedLease>;
     give_back_sessions(worker: &str, except: &[(String, u64)], attempts_max: u32) -> i64;
     remove_worker(id: &str) -> ();
@@ -62,7 +66,7 @@ delegate! {
     list_questions(session: &str) -> Vec<(String, String)>;
     list_answers(session: &str) -> Vec<AnsweredQuestion>;
     answer_question(session: &str, answer: NewAnswer<'_>) -> bool;
-    add_event(session: &str, epoch: u64, worker: &str, uuid: Option<&str>, frame: &str) -> bool;
+    add_event(session: &str, epoch: u64, worker: &str, uuid: Option<&str>, frame: &str) -> Option<u64>;
     read_events(session: &str, after: u64, limit: u32) -> Vec<(u64, String)>;
     list_event_ids(session: &str) -> Vec<String>;
     submit_session(new: &NewSession) -> ();

@@ -143,6 +143,19 @@ impl Drop for PreparationCancel {
     }
 }
 
+/// Repeats a call while the database is unavailable: that is no fault of the session. The loss of the
+/// claim ends the wait.
+pub(crate) async fn wait_for_store<T, F: Future<Output = Result<T, StoreError>>>(
+    mut call: impl FnMut() -> F,
+) -> Result<T, String> {
+    loop {
+        match call().await {
+            Err(error) if error.is_transient() => tokio::time::sleep(END_RETRY_PAUSE).await,
+            outcome => return outcome.map_err(|error| error.to_string()),
+        }
+    }
+}
+
 /// Records an end, retrying while the database is unavailable and the lease lasts.
 async fn end_claim(context: &WorkerContext, claim: &SessionClaim, end: &ClaimEnd) {
     let began = monotonic::now();
@@ -189,8 +202,7 @@ async fn prepare(
         true => read_last_run(&folders.journal).map_err(|error| error.to_string())?,
         false => LastRun::None,
     };
-    let inbox = claim.store.read_inbox(claim.to_held_claim()).await;
-    let inbox = inbox.map_err(|error| error.to_string())?;
+    let inbox = wait_for_store(|| claim.store.read_inbox(claim.to_held_claim())).await?;
     if inbox.is_cancelled {
         return ended(cancelled_end());
     }
@@ -210,11 +222,7 @@ async fn prepare(
     }
     let workspace = restore_workspace(context, claim, row, folders, &spec, cancel).await?;
     if let (None, Some(commit)) = (&row.base_commit, &workspace.commit) {
-        claim
-            .store
-            .put_base_commit(claim.to_held_claim(), commit)
-            .await
-            .map_err(|error| error.to_string())?;
+        wait_for_store(|| claim.store.put_base_commit(claim.to_held_claim(), commit)).await?;
     }
     let plan = ProcessPlan { spec: &spec, policy: &row.policy, workspace, continues_run };
     let process = SessionProcess::start(context, claim, folders, plan).await?;
@@ -324,13 +332,13 @@ async fn restore_journals(claim: &SessionClaim, folders: &SessionFolders) -> Res
     for folder in [parent, &folders.state, &folders.temporary] {
         std::fs::create_dir_all(folder).map_err(words)?;
     }
-    let files = claim.store.read_journals(&claim.id).await.map_err(|error| error.to_string())?;
+    let files = wait_for_store(|| claim.store.read_journals(&claim.id)).await?;
     for file in files {
         let path = parent.join(&file.name);
         std::fs::create_dir_all(path.parent().unwrap_or(parent)).map_err(words)?;
         std::fs::write(&path, &file.bytes).map_err(words)?;
     }
-    let spills = claim.store.read_spills(&claim.id).await.map_err(|error| error.to_string())?;
+    let spills = wait_for_store(|| claim.store.read_spills(&claim.id)).await?;
     let folder = folders.journal.with_extension("spill");
     for (name, bytes) in spills {
         std::fs::create_dir_all(&folder).map_err(words)?;
@@ -347,7 +355,7 @@ async fn restore_workspace(
     spec: &SessionSpec,
     cancel: &CancelFlag,
 ) -> Result<HandoverWorkspace, String> {
-    let packs = claim.store.read_packs(&claim.id).await.map_err(|error| error.to_string())?;
+    let packs = wait_for_store(|| claim.store.read_packs(&claim.id)).await?;
     let request = HandoverRequest {
         root: folders.workspace.clone(),
         store: folders.root.join("snapshots"),

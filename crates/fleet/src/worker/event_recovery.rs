@@ -8,7 +8,7 @@ use windlass_journal::LastRun;
 use windlass_journal::transcript::{TranscriptContext, render_recorded_transcript};
 use windlass_vocabulary::Terminal;
 
-use super::claimed_session::{SessionClaim, result_end};
+use super::claimed_session::{SessionClaim, result_end, wait_for_store};
 use crate::store::ClaimEnd;
 
 /// Adds the messages of the journal that are missing among the events. Their ids are derived from
@@ -17,7 +17,7 @@ pub(crate) async fn add_missing_events(claim: &SessionClaim, journal: &Path) -> 
     if !journal.exists() {
         return Ok(());
     }
-    let known = claim.store.list_event_ids(&claim.id).await.map_err(|error| error.to_string())?;
+    let known = wait_for_store(|| claim.store.list_event_ids(&claim.id)).await?;
     for line in render_lines(&claim.id, journal)? {
         let Some(frame) = to_frame(&claim.id, &line) else { continue };
         let uuid = frame.get("uuid").and_then(Value::as_str);
@@ -25,8 +25,8 @@ pub(crate) async fn add_missing_events(claim: &SessionClaim, journal: &Path) -> 
             continue;
         }
         let SessionClaim { store, id, epoch, worker, .. } = claim;
-        let added = store.add_event(id, *epoch, worker, uuid, &frame.to_string()).await;
-        added.map_err(|error| error.to_string())?;
+        let text = frame.to_string();
+        wait_for_store(|| store.add_event(id, *epoch, worker, uuid, &text)).await?;
     }
     Ok(())
 }

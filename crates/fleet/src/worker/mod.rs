@@ -37,6 +37,10 @@ use windlass_journal::ClaimHolder;
 
 use self::claimed_session::{SessionClaim, run_claimed_session};
 use self::lease_clock::{LeaseClock, LeaseRenewals};
+use crate::live::live_sessions::LiveSessions;
+use crate::live::nats_live::publish_tails;
+use crate::live::owner_server::{OwnerServer, to_own_address};
+use crate::live::{AbortedOnDrop, LiveOption};
 use crate::store::{
     ClaimedRow, FleetStore, HeldSession, RenewedLease, SCHEMA_VERSION, SessionStore, StoreError,
     StoreNews,
@@ -60,6 +64,8 @@ pub struct WorkerOptions {
     pub drain: Duration,
     /// How long a session that only waits for an answer holds its place.
     pub question_wait: Duration,
+    /// How live text gets to gateways.
+    pub live: LiveOption,
 }
 
 /// Shared by all sessions of a worker.
@@ -71,6 +77,9 @@ pub(crate) struct WorkerContext {
     pub(crate) lease: LeaseClock,
     /// The folder of sockets: a short path, because the length of socket paths is limited.
     pub(crate) sockets: PathBuf,
+    pub(crate) live: Arc<LiveSessions>,
+    /// Serves live text to gateways, if it does.
+    owner_server: Option<OwnerServer>,
     /// The sessions that run in this process.
     running: Mutex<BTreeMap<String, RunningSession>>,
     /// Held from a claim until its session is in `running`.
@@ -197,13 +206,63 @@ pub async fn run(store_url: &str, options: WorkerOptions) -> Result<Exit, Comman
     let connections = options.capacity.saturating_add(4).min(CONNECTIONS_MAX);
     let store = FleetStore::open(store_url, connections).await;
     let store = store.map_err(|error| CommandError::failure(error.to_string()))?;
-    run_on(SessionStore::Database(store), options).await
+    let (live, _publishing) = match &options.live {
+        LiveOption::Nats(server) => {
+            let (publisher, news) = tokio::sync::mpsc::channel(LIVE_NEWS_MAX);
+            let live = Arc::new(LiveSessions::with_publisher(publisher));
+            let publishing = publish_tails(server.clone(), Arc::clone(&live), news);
+            (live, Some(AbortedOnDrop(tokio::spawn(publishing))))
+        }
+        LiveOption::Owner | LiveOption::Address(_) | LiveOption::Off => Default::default(),
+    };
+    run_on(SessionStore::Database(store), options, live).await
+}
+
+/// Serves live text at the address that is named, or at the one the database sees this host at.
+async fn start_owner_server(
+    store: &SessionStore,
+    options: &WorkerOptions,
+    live: &Arc<LiveSessions>,
+) -> Result<Option<OwnerServer>, CommandError> {
+    let failed = |error: StoreError| CommandError::failure(error.to_string());
+    let address = match (&options.live, store) {
+        (LiveOption::Address(address), _) => *address,
+        (LiveOption::Owner, SessionStore::Database(_)) => {
+            to_own_address(store.read_client_address().await.map_err(failed)?.as_deref())
+        }
+        (LiveOption::Owner | LiveOption::Nats(_) | LiveOption::Off, _) => return Ok(None),
+    };
+    match OwnerServer::start(address, Arc::clone(live)).await {
+        Ok(server) => Ok(Some(server)),
+        // The database sees another host between the two.
+        Err(words) if options.live == LiveOption::Owner => {
+            report_line(&format!(
+                "no live text: {address} cannot be listened at: {words}; name this host's address \
+                 with --live"
+            ));
+            Ok(None)
+        }
+        Err(words) => {
+            Err(CommandError::failure(format!("--live {address} cannot be listened at: {words}")))
+        }
+    }
+}
+
+async fn register(context: &WorkerContext) -> Result<(), StoreError> {
+    let WorkerContext { store, id, options, .. } = context;
+    let host = ClaimHolder::current_process().host;
+    store.register_worker(id, &host, options.capacity, options.lease).await?;
+    if let Some(server) = &context.owner_server {
+        store.put_live_endpoint(id, &server.endpoint).await?;
+    }
+    Ok(())
 }
 
 /// Runs a worker until it receives a signal to terminate, or the store is migrated.
 pub(crate) async fn run_on(
     store: SessionStore,
     options: WorkerOptions,
+    live: Arc<LiveSessions>,
 ) -> Result<Exit, CommandError> {
     let failed = |error: StoreError| CommandError::failure(error.to_string());
     check_windlass(&options).await?;
@@ -211,18 +270,18 @@ pub(crate) async fn run_on(
         let path = options.directory.display();
         CommandError::failure(format!("{path} cannot be used: {error}; name another with --dir"))
     })?;
+    let owner_server = start_owner_server(&store, &options, &live).await?;
     let sockets = create_socket_folder()?;
-    let id = random::generate_uuid();
-    let host = ClaimHolder::current_process().host;
     let began = monotonic::now();
-    store.register_worker(&id, &host, options.capacity, options.lease).await.map_err(failed)?;
     let (renewals, lease) = LeaseRenewals::new(options.lease, began);
     let context = Arc::new(WorkerContext {
         store,
-        id,
+        id: random::generate_uuid(),
         options,
         lease,
         sockets,
+        live,
+        owner_server,
         running: Mutex::default(),
         claiming: tokio::sync::Mutex::default(),
         held: watch::Sender::default(),
@@ -230,6 +289,7 @@ pub(crate) async fn run_on(
         is_outdated: watch::Sender::new(false),
         wake: Notify::new(),
     });
+    register(&context).await.map_err(failed)?;
     report_line(&format!(
         "worker {} is ready for {} sessions",
         context.id, context.options.capacity
@@ -432,9 +492,8 @@ async fn renew_lease(
                 context
                     .held
                     .send_replace(HeldSessions { asked_at: began, ..HeldSessions::default() });
-                let host = ClaimHolder::current_process().host;
                 let began = monotonic::now();
-                if store.register_worker(id, &host, options.capacity, lease).await.is_ok() {
+                if register(&context).await.is_ok() {
                     renewals.record_renewal(began);
                 }
             }
@@ -520,6 +579,8 @@ pub(crate) fn report_line(words: &str) {
 }
 
 const CONNECTIONS_MAX: u32 = 64;
+/// Items that wait for NATS.
+const LIVE_NEWS_MAX: usize = 10_000;
 /// Time after which a mirror that no session used is removed.
 const REPOSITORY_AGE: Duration = Duration::from_secs(14 * 24 * 3600);
 const DOCTOR_WAIT: Duration = Duration::from_secs(60);

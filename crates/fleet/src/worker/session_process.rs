@@ -21,6 +21,8 @@ use super::handover::HandoverWorkspace;
 use super::process_tree;
 use super::relay::{JournalRelay, RelayEnd, SessionSocket, send_deadlines, serve_relay};
 use super::running_calls::RunningCalls;
+use crate::live::AbortedOnDrop;
+use crate::live::live_sessions::OpenTail;
 use crate::session_spec::SessionSpec;
 use crate::store::{NewQuestion, SessionInbox};
 use crate::tenant_policy::TenantPolicy;
@@ -55,12 +57,19 @@ pub(crate) struct SessionProcess {
     asked: AskedCalls,
     /// When a question was open and something happened last.
     asked_at: Option<Instant>,
-    sent: BTreeSet<String>,
-    /// Messages that were sent and have no result yet.
-    unanswered: BTreeSet<String>,
+    messages: SentMessages,
     running_calls: RunningCalls,
     result: Option<Value>,
     cancelled_at: Option<Instant>,
+    tail: OpenTail,
+}
+
+/// The messages that a process was sent.
+#[derive(Default)]
+struct SentMessages {
+    sent: BTreeSet<String>,
+    /// Those that have no result yet.
+    unanswered: BTreeSet<String>,
 }
 
 impl SessionProcess {
@@ -121,11 +130,11 @@ impl SessionProcess {
             control: context.control_of(&claim.id),
             asked: AskedCalls::new(policy, folders.workspace.clone(), claim.epoch),
             asked_at: None,
-            sent: BTreeSet::new(),
-            unanswered: BTreeSet::new(),
+            messages: SentMessages::default(),
             running_calls: RunningCalls::default(),
             result: None,
             cancelled_at: None,
+            tail: context.live.open(&claim.id, claim.epoch),
         })
     }
 
@@ -222,7 +231,7 @@ impl SessionProcess {
                     None if context.lease.is_over() => return ProcessEnd::Lost,
                     None => return match self.result.take() {
                         // The result of an earlier message does not answer the last one.
-                        Some(result) if self.unanswered.is_empty() => ProcessEnd::Result(result),
+                        Some(result) if self.messages.unanswered.is_empty() => ProcessEnd::Result(result),
                         Some(_) | None => ProcessEnd::Crashed(String::new()),
                     },
                 },
@@ -231,7 +240,7 @@ impl SessionProcess {
                 () = sleep_until(cancel_end) => return ProcessEnd::Cancelled,
                 () = sleep_until(question_end) => {
                     if self.running_calls.are_all_among(&self.asked.tool_uses()) {
-                        return ProcessEnd::Asks(self.sent.iter().cloned().collect());
+                        return ProcessEnd::Asks(self.messages.sent.iter().cloned().collect());
                     }
                     self.asked_at = Some(Instant::now());
                 }
@@ -256,13 +265,13 @@ impl SessionProcess {
             return;
         }
         for message in messages {
-            if !self.sent.insert(message.uuid.clone()) || self.stdin.is_none() {
+            if !self.messages.sent.insert(message.uuid.clone()) || self.stdin.is_none() {
                 continue;
             }
             let mut frame = json!({ "type": "user", "uuid": message.uuid,
                 "session_id": self.claim.id, "parent_tool_use_id": null,
                 "message": { "role": "user", "content": message.content } });
-            self.unanswered.insert(message.uuid.clone());
+            self.messages.unanswered.insert(message.uuid.clone());
             self.add_event(&frame).await;
             if let Some(fields) = frame.as_object_mut() {
                 // Returned in the `origin` of the result.
@@ -312,7 +321,11 @@ impl SessionProcess {
                 }
                 self.add_event(&self.with_public_id(frame)).await
             }
-            Some("control_response" | "keep_alive" | "stream_event") => true,
+            Some("stream_event") => {
+                self.tail.push_frame(frame);
+                true
+            }
+            Some("control_response" | "keep_alive") => true,
             Some("result") => {
                 let is_held = self.add_event(frame).await;
                 self.take_result(frame.clone()).await;
@@ -325,7 +338,7 @@ impl SessionProcess {
     async fn take_result(&mut self, frame: Value) {
         let message = frame.get("origin").and_then(|origin| origin.get(MESSAGE_ORIGIN)?.as_str());
         if let Some(message) = message {
-            self.unanswered.remove(message);
+            self.messages.unanswered.remove(message);
             // A message answered without a model has no record that would mark it. If this call
             // fails, it is answered once more.
             let SessionClaim { store, id, epoch, worker, .. } = &self.claim;
@@ -399,19 +412,24 @@ impl SessionProcess {
         }
     }
 
-    /// Stores a frame for clients. Returns whether the claim holds; true when the database does not
-    /// respond, since that is no evidence of a loss.
+    /// Stores a frame for clients. Returns whether the claim holds. A database that does not respond
+    /// is waited for: the loss of the claim ends the wait.
     async fn add_event(&self, frame: &Value) -> bool {
         let uuid = frame.get("uuid").and_then(Value::as_str);
+        let is_result = frame.get("type").and_then(Value::as_str) == Some("result");
         let SessionClaim { store, id, epoch, worker, .. } = &self.claim;
-        for _ in 0..EVENT_TRIES {
-            match store.add_event(id, *epoch, worker, uuid, &frame.to_string()).await {
-                Ok(is_held) => return is_held,
+        let text = frame.to_string();
+        loop {
+            match store.add_event(id, *epoch, worker, uuid, &text).await {
+                Ok(Some(number)) => {
+                    self.tail.push_stored(number, is_result);
+                    return true;
+                }
+                Ok(None) => return false,
                 Err(error) if error.is_transient() => tokio::time::sleep(EVENT_PAUSE).await,
                 Err(_) => return true,
             }
         }
-        true
     }
 }
 
@@ -434,7 +452,8 @@ fn build_command(
     command.arg("guard").arg("--socket").arg(&socket_path).arg("--");
     command.arg(&context.options.windlass);
     command.args(["-p", "--verbose", "--input-format=stream-json"]);
-    command.args(["--output-format=stream-json", "--journal"]).arg(&folders.journal);
+    command.args(["--output-format=stream-json", "--include-partial-messages"]);
+    command.arg("--journal").arg(&folders.journal);
     command.arg("--journal-relay").arg(&socket_path).arg(format!("--session-id={}", claim.id));
     if plan.continues_run {
         command.arg("--continue-run");
@@ -446,7 +465,7 @@ fn build_command(
     command.arg("--settings").arg(fence_settings(context, folders).to_string());
     command.args(plan.spec.to_flags());
     // Tools of a session must not have access to the store.
-    for name in ["WINDLASS_STORE", "WINDLASS_TOKEN"] {
+    for name in ["WINDLASS_STORE", "WINDLASS_TOKEN", "WINDLASS_LIVE"] {
         command.env_remove(name);
     }
     for (name, _) in std::env::vars_os().filter(|(name, _)| is_database_variable(name)) {
@@ -478,15 +497,6 @@ fn read_rate_limit(frame: &Value) -> Option<Duration> {
 /// Variables with which libpq connects, the password among them.
 fn is_database_variable(name: &std::ffi::OsStr) -> bool {
     name.as_encoded_bytes().starts_with(b"PG")
-}
-
-/// A task that is aborted on drop.
-struct AbortedOnDrop(JoinHandle<()>);
-
-impl Drop for AbortedOnDrop {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
 }
 
 /// Reads one line. Cancel safe: what was read stays in `line`.
@@ -549,5 +559,4 @@ const INBOX_POLL: Duration = Duration::from_secs(10);
 const SEND_WAIT: Duration = Duration::from_secs(30);
 const FRAME_BYTES_MAX: usize = 64 << 20;
 const TAIL_BYTES_MAX: usize = 8 << 10;
-const EVENT_TRIES: usize = 20;
 const EVENT_PAUSE: Duration = Duration::from_millis(100);

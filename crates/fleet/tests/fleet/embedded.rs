@@ -10,13 +10,13 @@ use windlass_rehearsal::{Rehearsal, RehearsalOptions, Script, ScriptedAnswer};
 use crate::fixture::{TestProcess, find_windlass, is_running, run_git, until};
 use crate::gateway::call;
 
-struct EmbeddedFleet {
+pub(crate) struct EmbeddedFleet {
     model: Rehearsal,
     folder: TempDir,
 }
 
 impl EmbeddedFleet {
-    fn new(script: Script) -> Self {
+    pub(crate) fn new(script: Script) -> Self {
         let model = Rehearsal::start_blocking(script, RehearsalOptions::default()).unwrap();
         let folder = tempfile::tempdir().unwrap();
         for name in ["home/.claude", "tmp", "effects"] {
@@ -51,7 +51,7 @@ impl EmbeddedFleet {
     }
 
     /// Returns the process, its URL and the token.
-    fn serve(&self) -> (TestProcess, String, String) {
+    pub(crate) fn serve(&self) -> (TestProcess, String, String) {
         self.serve_with(&[])
     }
 
@@ -71,7 +71,7 @@ impl EmbeddedFleet {
 }
 
 /// The status and the body of a request with a token.
-fn ask(url: &str, token: &str, request: &str, body: &Value) -> (u16, Value) {
+pub(crate) fn ask(url: &str, token: &str, request: &str, body: &Value) -> (u16, Value) {
     let head = format!("{request} HTTP/1.1\r\nAuthorization: Bearer {token}");
     let body = if body.is_null() { String::new() } else { body.to_string() };
     let (status, answer) = call(url, &head, &body);

@@ -365,6 +365,59 @@ fn a_database_that_is_read_only_for_a_while_is_waited_for() {
     assert!(fleet.postgres.query("select epoch from windlass.sessions") == "1");
 }
 
+/// F4: frames that the store does not take for a while are stored afterwards, each once.
+#[test]
+fn a_frame_that_cannot_be_stored_for_long_is_not_lost() {
+    const REFUSALS: u32 = 40;
+    let script = Script::new()
+        .answer(ScriptedAnswer::call("Bash", json!({ "command": "echo let-go" })).when("begin"))
+        .answer(ScriptedAnswer::text("Seen to the end.").when_result("let-go"));
+    let Some(fleet) = TestFleet::start(script) else { return };
+    // A sequence counts what is rolled back, too.
+    fleet.postgres.query(&format!(
+        "create sequence windlass.refusals; \
+         create function windlass.refuse() returns trigger language plpgsql as $$ begin \
+         if new.frame like '%tool_use\"%' and nextval('windlass.refusals') <= {REFUSALS} then \
+         raise exception 'no space left' using errcode = '53100'; end if; return new; end $$; \
+         create trigger refuse before insert on windlass.events for each row \
+         execute function windlass.refuse()"
+    ));
+    let _worker = fleet.start_worker("one", &["--lease", "60"]);
+    let session = fleet.submit(1, "begin");
+    fleet.wait_for_state(&session, "done");
+    let frames = "select count(*) from windlass.events where frame like '%tool_use\"%'";
+    assert_eq!(fleet.postgres.query(frames), "1");
+    let order = "select string_agg(frame::json->>'type', ' ' order by number) \
+         from windlass.events where frame::json->>'type' <> 'system'";
+    assert_eq!(fleet.postgres.query(order), "user assistant user assistant result");
+    assert_eq!(fleet.postgres.query("select epoch from windlass.sessions"), "1");
+}
+
+/// F4: a database that fails while a session is prepared is waited for, and is no attempt of the session.
+#[test]
+fn a_database_that_fails_while_a_session_is_prepared_is_waited_for() {
+    let script = Script::new().answer(ScriptedAnswer::text("Fine.").repeat(0));
+    let Some(fleet) = TestFleet::start(script) else { return };
+    let repository = fleet.path("git");
+    std::fs::create_dir(&repository).unwrap();
+    run_git(&repository, &["init", "--quiet", "--initial-branch=main"]);
+    run_git(&repository, &["commit", "--quiet", "--allow-empty", "--message=one"]);
+    fleet.postgres.query(
+        "create sequence windlass.refusals; \
+         create function windlass.refuse() returns trigger language plpgsql as $$ begin \
+         if nextval('windlass.refusals') <= 5 then \
+         raise exception 'no space left' using errcode = '53100'; end if; return new; end $$; \
+         create trigger refuse before update of base_commit on windlass.sessions for each row \
+         execute function windlass.refuse()",
+    );
+    let _worker = fleet.start_worker("one", &["--lease", "60", "--attempts", "1"]);
+    let spec =
+        serde_json::json!({ "workspace": { "git": format!("file://{}", repository.display()) } });
+    let session = fleet.submit_with(1, "good", &spec.to_string());
+    fleet.wait_for_state(&session, "done");
+    assert_eq!(fleet.postgres.query("select epoch from windlass.sessions"), "1");
+}
+
 /// F8: a session whose process dies every time is parked, and others continue.
 #[test]
 fn a_session_that_loses_its_process_each_time_is_parked() {

@@ -649,3 +649,35 @@ fn the_description_has_the_fields_that_bodies_take() {
     let (_, error) = call(&url, "GET /v1/workers HTTP/1.1", "");
     assert!(error.contains(r#""code":"unauthorized""#), "{error}");
 }
+
+/// F11: who follows a session loses it with the token, and is refused when it comes back.
+#[test]
+fn a_removed_token_ends_what_it_follows() {
+    let Some(fleet) = TestFleet::start(Script::new()) else { return };
+    let (_gateway, url) = fleet.start_gateway();
+    let session = fleet.submit(1, "wait");
+    let [wes, wim] = ["wes", "wim"].map(|name| token(&fleet, name, "team", "watch"));
+    let follow = |token: &str| {
+        let mut stream = TcpStream::connect(url.trim_start_matches("http://")).unwrap();
+        let head =
+            format!("GET /v1/sessions/{session}/events HTTP/1.0\r\nAuthorization: Bearer {token}");
+        stream.write_all(format!("{head}\r\n\r\n").as_bytes()).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        let mut first = [0; 12];
+        stream.read_exact(&mut first).unwrap();
+        assert!(first.ends_with(b"200"), "{}", String::from_utf8_lossy(&first));
+        stream
+    };
+    let (mut removed, mut other) = (follow(&wes), follow(&wim));
+    printed(&fleet.run(&["store", "token", "remove", "wes"]));
+    let mut rest = String::new();
+    removed.read_to_string(&mut rest).unwrap();
+    assert!(!rest.contains("event: end"), "{rest}");
+    let head = format!("GET /v1/sessions/{session} HTTP/1.1\r\nAuthorization: Bearer {wes}");
+    assert_eq!(call(&url, &head, "").0, 401);
+    // Who has a token goes on.
+    fleet.postgres.query("update windlass.sessions set state = 'cancelled'");
+    let mut rest = String::new();
+    other.read_to_string(&mut rest).unwrap();
+    assert!(rest.contains("event: end"), "{rest}");
+}

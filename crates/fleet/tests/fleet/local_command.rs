@@ -1,9 +1,11 @@
 //! `windlass --store URL …`: ordinary commands on sessions of the store.
 
-use std::process::{Command, Output, Stdio};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Command, Output, Stdio};
 
 use rustix::process::Signal;
-use serde_json::json;
+use serde_json::{Value, json};
 use windlass_rehearsal::{Script, ScriptedAnswer};
 
 use crate::fixture::{TestFleet, TestProcess, find_windlass, is_running, until};
@@ -151,4 +153,63 @@ fn what_a_store_cannot_do_is_one_line() {
     }
     assert_eq!(fleet.model.request_count(), 0);
     assert_eq!(fleet.postgres.query("select count(*) from windlass.sessions"), "0");
+}
+
+struct KilledOnDrop(Child);
+
+impl Drop for KilledOnDrop {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// The viewer shows what workers run, while they run it, and what is queued meanwhile.
+#[test]
+fn the_viewer_shows_the_fleet_as_it_runs() {
+    let step = "while [ ! -e {{word}} ]; do sleep 0.05; done; echo let-go";
+    let script = Script::new()
+        .answer(ScriptedAnswer::text("Rope.").when("rope or chain"))
+        .answer(ScriptedAnswer::call("Bash", json!({ "command": step })).when("wait for "))
+        .answer(ScriptedAnswer::text("Seen to the end.").when_result("let-go"));
+    let Some(fleet) = TestFleet::start(script) else { return };
+    let _worker = fleet.start_worker("one", &[]);
+    let first = fleet.submit(1, "rope or chain?");
+    fleet.wait_for_state(&first, "done");
+    let mut command = on_store(&fleet, "desk", &["view", "--no-open"]);
+    let mut viewer = KilledOnDrop(command.stderr(Stdio::inherit()).spawn().unwrap());
+    let mut lines = BufReader::new(viewer.0.stdout.take().unwrap()).lines();
+    let address = lines.next().unwrap().unwrap();
+    let (url, token) = address.split_once("/#token=").unwrap();
+    let ask = |path: &str| -> Value {
+        let host = url.trim_start_matches("http://");
+        let mut stream = TcpStream::connect(host).unwrap();
+        let head = format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {token}");
+        stream.write_all(format!("{head}\r\nConnection: close\r\n\r\n").as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        assert!(head.contains(" 200 "), "{answer}");
+        serde_json::from_str(body).unwrap()
+    };
+    let state_of = |id: &str| {
+        let listed = ask("/api/sessions");
+        let rows = listed["sessions"].as_array().unwrap().clone();
+        let row = rows.into_iter().find(|row| row["id"] == id);
+        row.map_or(Value::Null, |row| row["state"].clone())
+    };
+    assert_eq!(state_of(&first), "done");
+    let second = fleet.submit(2, &format!("wait for {}", fleet.effects().display()));
+    until("it is shown while it runs", || state_of(&second) == "running");
+    std::fs::write(fleet.effects(), "").unwrap();
+    until("its end is shown", || state_of(&second) == "done");
+    let overview = ask(&format!("/api/sessions/{second}"));
+    assert_eq!(overview["runs"][0]["terminal"], "completed", "{overview}");
+    let pid = rustix::process::Pid::from_child(&viewer.0);
+    rustix::process::kill_process(pid, Signal::TERM).unwrap();
+    assert!(viewer.0.wait().unwrap().code().is_some());
+    let left = std::fs::read_dir(fleet.path("desk/.local/state/windlass/stores")).unwrap();
+    assert_eq!(left.count(), 0, "the copies are removed");
+    let refused = run(&fleet, "desk", &["view", "--act"]);
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("--store"), "{refused:?}");
 }

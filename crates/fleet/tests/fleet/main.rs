@@ -18,9 +18,12 @@ mod gateway;
 mod hostile;
 mod limits;
 mod link;
+mod live_text;
 mod local_command;
+mod nats;
 mod network_split;
 mod postgres;
+mod speed;
 mod store;
 #[path = "../../../journal/tests/store_conformance/mod.rs"]
 mod store_conformance;

@@ -4,13 +4,16 @@ use std::time::Duration;
 
 use sqlx::Connection;
 use windlass_fleet::postgres_journal_store::PostgresJournalStore;
-use windlass_fleet::store::{ClaimEnd, FleetStore, NewSession, StoreError, TenantChange};
+use windlass_fleet::store::{ClaimEnd, FleetStore, NewBatch, NewSession, StoreError, TenantChange};
 use windlass_journal::{JournalError, JournalHead, JournalStore};
 use windlass_vocabulary::SessionId;
 
 use crate::fixture::until;
 use crate::postgres::TestPostgres;
-use crate::store_conformance::{check_store, numbers, put};
+use crate::store_conformance::{
+    check_killed_and_frozen_writers, check_store, find_writer_session, numbers, put,
+    write_until_lost,
+};
 
 pub(crate) fn block_on<T>(task: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(task)
@@ -22,6 +25,20 @@ pub(crate) fn migrate(postgres: &TestPostgres) {
         store.migrate().await.unwrap();
         store.close().await;
     });
+}
+
+#[test]
+fn postgres_passes_when_writers_are_killed_or_frozen() {
+    const PLACE: &str = "WINDLASS_TEST_STORE";
+    let lease = Duration::from_secs(2);
+    if let (Ok(url), Some(session)) = (std::env::var(PLACE), find_writer_session()) {
+        return write_until_lost(&PostgresJournalStore::open(&url, lease).unwrap(), &session);
+    }
+    let Some(postgres) = TestPostgres::start() else { return };
+    migrate(&postgres);
+    let store = PostgresJournalStore::open(&postgres.url(), Duration::from_secs(600)).unwrap();
+    let test = "store::postgres_passes_when_writers_are_killed_or_frozen";
+    check_killed_and_frozen_writers(&store, test, PLACE, &postgres.url(), true);
 }
 
 #[test]
@@ -288,5 +305,24 @@ fn a_store_of_the_version_before_is_migrated() {
         assert_eq!(postgres.query("select count(*) from windlass.claim_session('old', 5)"), "0");
         assert_eq!(postgres.query("select count(*) from windlass.claim_session('old', 5, 2)"), "0");
         assert!(store.claim_session("old", 5).await.unwrap().is_some());
+    });
+}
+
+/// A tenant whose name has a slash reaches no batch of another one.
+#[test]
+fn a_batch_belongs_to_its_tenant_alone() {
+    let Some(postgres) = TestPostgres::start() else { return };
+    migrate(&postgres);
+    block_on(async {
+        let store = FleetStore::open(&postgres.url(), 1).await.unwrap();
+        for tenant in ["a", "a/b"] {
+            store.put_tenant(tenant, &TenantChange::default()).await.unwrap();
+        }
+        let id = "a/b/c";
+        let batch = |tenant, name| NewBatch { id, tenant, name, budget_micro: Some(7) };
+        store.add_batch(batch("a", "b/c")).await.unwrap();
+        let refused = store.add_batch(batch("a/b", "c")).await.unwrap_err();
+        assert!(matches!(refused, StoreError::Invalid(_)), "{refused}");
+        store.add_batch(batch("a", "b/c")).await.unwrap();
     });
 }

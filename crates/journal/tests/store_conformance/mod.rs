@@ -1,6 +1,8 @@
 //! What every store of journals must do, whatever it keeps them in. Included by the tests of each.
 
-use std::time::Duration;
+use std::io::{BufRead, BufReader, Lines};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
 
 use windlass_journal::store::{ClaimedSession, JournalStore};
 use windlass_journal::{
@@ -137,3 +139,123 @@ fn check_waiting(first: &dyn JournalStore, second: &dyn JournalStore, session: &
     });
     first.release(&claimed);
 }
+
+/// In a process of its own: appends until it is killed, or its claim is lost.
+pub(crate) fn write_until_lost(store: &dyn JournalStore, session: &SessionId) {
+    let claimed = store.claim(session, &JournalHead::default()).unwrap();
+    let mut seq = claimed.seq;
+    while let Ok(next) = store.renew(&claimed).and_then(|()| put(store, &claimed, seq)) {
+        seq = next;
+        println!("wrote {seq}");
+        std::thread::park_timeout(Duration::from_millis(1));
+    }
+    println!("lost");
+}
+
+/// This test again as another process, with the place of the store in a variable.
+struct WriterProcess {
+    child: Child,
+    lines: Lines<BufReader<ChildStdout>>,
+}
+
+impl WriterProcess {
+    fn start(test: &str, variable: &str, place: &str, session: &SessionId) -> Self {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args(["--exact", test, "--nocapture"]).env(variable, place);
+        command.env(WRITER_SESSION, session.as_str()).stdin(Stdio::null());
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        Self { child, lines }
+    }
+
+    /// Reads until this many records more are there. Returns the number of the last one.
+    fn wait_for_records(&mut self, count: usize) -> u64 {
+        let wrote = self.lines.by_ref().filter_map(|line| {
+            // What the test runner writes may stand before it.
+            Some(line.unwrap().split_once("wrote ")?.1.parse().unwrap())
+        });
+        wrote.take(count).last().unwrap()
+    }
+
+    fn signal(&self, signal: &str) {
+        let pid = self.child.id().to_string();
+        assert!(Command::new("kill").args([signal, &pid]).status().unwrap().success());
+    }
+
+    /// Kills it. Returns the number of the last record that it knows to be kept, 0 if it said nothing
+    /// more.
+    fn kill(&mut self) -> u64 {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+        let rest = self.lines.by_ref().map_while(Result::ok);
+        let wrote = rest.filter_map(|line| line.split_once("wrote ")?.1.parse().ok());
+        wrote.last().unwrap_or(0)
+    }
+}
+
+impl Drop for WriterProcess {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The session that the process of a test writes, if it is one.
+pub(crate) fn find_writer_session() -> Option<SessionId> {
+    std::env::var(WRITER_SESSION).ok().map(|session| SessionId::from(session.as_str()))
+}
+
+fn claim_in_time(store: &dyn JournalStore, session: &SessionId) -> ClaimedSession {
+    let began = Instant::now();
+    loop {
+        match store.claim(session, &JournalHead::default()) {
+            Ok(claimed) => return claimed,
+            Err(error) => assert!(began.elapsed() < Duration::from_secs(60), "{error}"),
+        }
+        std::thread::park_timeout(Duration::from_millis(20));
+    }
+}
+
+/// Writers in processes of their own are killed and frozen. `test` is the name of the test that calls
+/// this, and that calls `write_until_lost` when `variable` has the place of the store. `has_leases` if
+/// the store gives a session of a frozen holder to others.
+pub(crate) fn check_killed_and_frozen_writers(
+    store: &dyn JournalStore,
+    test: &str,
+    variable: &str,
+    place: &str,
+    has_leases: bool,
+) {
+    let session = SessionId::from("killed");
+    let mut writer = WriterProcess::start(test, variable, place, &session);
+    let seen = writer.wait_for_records(20);
+    let kept = writer.kill().max(seen);
+    let claimed = claim_in_time(store, &session);
+    assert!(claimed.epoch == 2 && claimed.seq >= kept, "{claimed:?}, {kept} were acknowledged");
+    assert_eq!(numbers(store, &session, 0), (1..=claimed.seq).collect::<Vec<_>>());
+    put(store, &claimed, claimed.seq).unwrap();
+    store.release(&claimed);
+
+    let session = SessionId::from("frozen");
+    let mut writer = WriterProcess::start(test, variable, place, &session);
+    writer.wait_for_records(20);
+    writer.signal("-STOP");
+    if !has_leases {
+        // Its lock is held as long as it lives.
+        let busy = store.claim(&session, &JournalHead::default()).unwrap_err();
+        assert!(matches!(busy, JournalError::Busy { .. }), "{busy}");
+        writer.signal("-CONT");
+        writer.wait_for_records(20);
+        return;
+    }
+    let claimed = claim_in_time(store, &session);
+    let ours = store.append(&claimed, claimed.seq, 1, &[NewRecordItem::Note(&note(0))]).unwrap();
+    writer.signal("-CONT");
+    assert!(writer.lines.any(|line| line.unwrap().contains("lost")), "it is told");
+    let records = store.read_from(&session, 0).unwrap().map(Result::unwrap);
+    let last = records.last().unwrap();
+    assert_eq!((last.seq, last.item), (ours, RecordItem::Note(note(0))));
+    store.release(&claimed);
+}
+
+const WRITER_SESSION: &str = "WINDLASS_TEST_WRITER_SESSION";

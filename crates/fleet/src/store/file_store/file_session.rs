@@ -323,9 +323,11 @@ impl FileSession {
     }
 
     /// Adds a frame, unless one with its id is there.
-    pub(super) fn add_event(&mut self, uuid: Option<&str>, frame: &str) -> Result<(), StoreError> {
-        if uuid.is_some() && self.events.iter().any(|event| event.uuid.as_deref() == uuid) {
-            return Ok(());
+    /// Returns the event's number.
+    pub(super) fn add_event(&mut self, uuid: Option<&str>, frame: &str) -> Result<u64, StoreError> {
+        let known = self.events.iter().position(|event| event.uuid.as_deref() == uuid);
+        if let Some(known) = known.filter(|_| uuid.is_some()) {
+            return Ok(known as u64 + 1);
         }
         let invalid = |error: serde_json::Error| StoreError::Invalid(error.to_string());
         let frame: &RawValue = serde_json::from_str(frame).map_err(invalid)?;
@@ -334,7 +336,7 @@ impl FileSession {
         bytes.push(b'\n');
         self.folder.append_event(&bytes)?;
         self.add_place(uuid.map(str::to_owned), bytes.len());
-        Ok(())
+        Ok(self.events.len() as u64)
     }
 
     fn add_place(&mut self, uuid: Option<String>, length: usize) {

@@ -26,9 +26,9 @@ use self::file_session::{FileSession, unix_millis};
 use self::session_folder::FileSessionFolder;
 use super::{
     AnsweredQuestion, AppendRequest, BranchOutcome, ClaimEnd, ClaimedRow, HeldClaim, HeldSession,
-    JournalFile, MAIN_FILE, NewAnswer, NewBatch, NewFork, NewPack, NewQuestion, NewSession,
-    RenewedLease, SCHEMA_VERSION, SessionFilter, SessionInbox, SessionRow, StoreError, StoredBatch,
-    TokenHolder, TokenRole, WorkerRow, to_i64,
+    JournalFile, LiveEndpoint, MAIN_FILE, NewAnswer, NewBatch, NewFork, NewPack, NewQuestion,
+    NewSession, RenewedLease, SCHEMA_VERSION, SessionFilter, SessionInbox, SessionRow, StoreError,
+    StoredBatch, TokenHolder, TokenRole, WorkerRow, to_i64,
 };
 use crate::postgres_journal_store::LOCAL_TENANT;
 use crate::session_spec::SessionSpec;
@@ -163,6 +163,27 @@ impl FileStore {
             FileWorker { host: host.to_owned(), capacity, is_draining: false, lease_until };
         self.lock().workers.insert(id.to_owned(), worker);
         Ok(())
+    }
+
+    /// Live text does not leave the process.
+    pub(super) fn put_live_endpoint(
+        &self,
+        _worker: &str,
+        _endpoint: &LiveEndpoint,
+    ) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    pub(super) fn read_live_endpoint(
+        &self,
+        _session: &str,
+        _epoch: u64,
+    ) -> Result<Option<LiveEndpoint>, StoreError> {
+        Ok(None)
+    }
+
+    pub(super) fn read_client_address(&self) -> Result<Option<String>, StoreError> {
+        Ok(None)
     }
 
     pub(super) fn renew_worker(
@@ -498,15 +519,15 @@ impl FileStore {
         worker: &str,
         uuid: Option<&str>,
         frame: &str,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<Option<u64>, StoreError> {
         let mut state = self.lock();
         let Ok(row) = state.find_held(HeldClaim { session, epoch, worker }) else {
-            return Ok(false);
+            return Ok(None);
         };
-        row.add_event(uuid, frame)?;
+        let number = row.add_event(uuid, frame)?;
         drop(state);
         self.notify(StoreNews::Events(session.to_owned()));
-        Ok(true)
+        Ok(Some(number))
     }
 
     pub(super) fn read_events(
