@@ -293,8 +293,8 @@ fn describe_given_up(calls: &[String]) -> String {
         count => format!(" and {count} more"),
     };
     format!(
-        "Snapshots of that time were given up, for room or for their age. What these calls changed is not \
-         restored: {}{more}\n",
+        "Snapshots of that time were deleted because of their age or to save space. What these calls \
+         changed is not restored: {}{more}\n",
         shown.join(", ")
     )
 }

@@ -86,7 +86,7 @@ fn what_cannot_be_a_worktree_is_refused_with_the_reason() {
     let beside = repository(&dirs);
     std::fs::create_dir(beside("one")).expect("a folder");
     let refused = ask("one");
-    assert!(refused.error_line(1).contains("no worktree of this"), "{refused:?}");
+    assert!(refused.error_line(1).contains("not a worktree of this"), "{refused:?}");
     git(&dirs.work(), &["branch", "worktree-two"]);
     let refused = ask("two");
     assert!(refused.error_line(1).contains("worktree-two"), "{refused:?}");
