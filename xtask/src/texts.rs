@@ -50,7 +50,8 @@ pub struct Sentence {
 /// The string literals that say something, in order; those of tests are left out.
 #[must_use]
 pub fn list_sentences(source: &str) -> Vec<Sentence> {
-    let tests = source.split("#[cfg(test)]\nmod ").next().map_or(0, |code| code.matches('\n').count());
+    let tests =
+        source.split("#[cfg(test)]\nmod ").next().map_or(0, |code| code.matches('\n').count());
     let strings = find_strings(source).into_iter().take_while(|(line, _)| *line <= tests);
     let sentences = strings.map(|(line, text)| {
         let words: Vec<&str> = text.split_whitespace().filter(|word| *word != "\\").collect();
