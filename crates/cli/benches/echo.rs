@@ -26,7 +26,7 @@ use rustix::termios::{Winsize, tcsetwinsize};
 use windlass_rehearsal::{Rehearsal, RehearsalOptions, Script, ScriptedAnswer};
 
 /// What a run measures, and what it is held to.
-struct BenchSize {
+struct RunSize {
     starts: usize,
     turns: usize,
     keys: usize,
@@ -37,7 +37,7 @@ struct BenchSize {
     idle_kilobytes_max: u64,
 }
 
-const FULL: BenchSize = BenchSize {
+const FULL: RunSize = RunSize {
     starts: 20,
     turns: 5_000,
     keys: 600,
@@ -48,7 +48,7 @@ const FULL: BenchSize = BenchSize {
     idle_kilobytes_max: 20 * 1024,
 };
 /// Limits that no noise of a shared machine reaches.
-const SHORT: BenchSize = BenchSize {
+const SHORT: RunSize = RunSize {
     starts: 10,
     turns: 500,
     keys: 200,
@@ -58,10 +58,10 @@ const SHORT: BenchSize = BenchSize {
     idle_kilobytes_max: 25 * 1024,
     ..FULL
 };
-const TRIED: BenchSize =
-    BenchSize { starts: 2, turns: 3, keys: 20, parts: 200, is_judged: false, ..FULL };
+const TRIED: RunSize =
+    RunSize { starts: 2, turns: 3, keys: 20, parts: 200, is_judged: false, ..FULL };
 
-impl BenchSize {
+impl RunSize {
     fn from_arguments() -> Self {
         let has = |word: &str| std::env::args().any(|argument| argument == word);
         match (has("--bench"), has("--short")) {
@@ -80,7 +80,7 @@ const PAUSE: Duration = Duration::from_millis(13);
 const DEADLINE: Duration = Duration::from_secs(60);
 
 fn main() -> ExitCode {
-    let size = BenchSize::from_arguments();
+    let size = RunSize::from_arguments();
     let folder = tempfile::tempdir().unwrap();
     let text: String =
         (0..size.parts).map(|part| format!("Part {part} of *it*, in words.\n\n")).collect();
@@ -108,7 +108,7 @@ fn main() -> ExitCode {
 }
 
 /// Returns whether a session starts, and then does nothing, within its limits.
-fn measure_start(folder: &Path, url: &str, size: &BenchSize) -> bool {
+fn measure_start(folder: &Path, url: &str, size: &RunSize) -> bool {
     let mut times: Vec<Duration> = (0..size.starts)
         .map(|_| {
             let began = Instant::now();

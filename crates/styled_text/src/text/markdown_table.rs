@@ -25,7 +25,7 @@ impl TableCell {
         self.0.iter().map(longest_word).max().unwrap_or(0)
     }
 
-    /// All of it in one.
+    /// For a table that is shown as a list: breaks become blanks.
     fn to_line(&self) -> StyledLine {
         let mut whole = StyledLine::new();
         for (number, line) in self.0.iter().enumerate() {
