@@ -10,4 +10,5 @@ pub mod loop_picture;
 mod program;
 pub mod reliability;
 pub mod site;
+pub mod texts;
 pub mod tidy;

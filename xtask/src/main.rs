@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use xtask::bench::{self, BenchOptions};
 use xtask::dist::{self, DistOptions};
 use xtask::tidy::{self, RULES, RepositoryTree};
-use xtask::{loop_picture, reliability, site};
+use xtask::{loop_picture, reliability, site, texts};
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -25,6 +25,7 @@ fn main() -> ExitCode {
         ["reliability", rest @ ..] => finish(reliability::run(&root(), rest)),
         ["picture"] => finish(loop_picture::run(&root())),
         ["site"] => finish(site::run(&root())),
+        ["texts", crates @ ..] => finish(texts::run(&root(), crates)),
         ["tidy"] => run(None),
         ["tidy", rule] => run(Some(rule)),
         _ => {
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
                 reliability::USAGE,
                 "cargo xtask picture",
                 "cargo xtask site",
+                texts::USAGE,
             ];
             eprintln!("usage: cargo xtask tidy [rule]");
             usages.iter().for_each(|usage| eprintln!("       {usage}"));

@@ -77,7 +77,7 @@ pub(crate) fn append_stdin(prompt: String) -> Result<String, CommandError> {
         Err(StdinError::Unreadable(error)) => {
             // There is a prompt, so this error is only a warning.
             write_error_line(&format!(
-                "windlass: standard input cannot be read ({error}); going on without it"
+                "windlass: standard input cannot be read ({error}); continuing without it"
             ));
             return Ok(prompt);
         }
@@ -127,7 +127,7 @@ fn read_piped_stdin(prompt: PromptOnCommandLine) -> Result<String, StdinError> {
             }
             has_announced = true;
             write_error_line(
-                "windlass: waiting for standard input to end; without any: </dev/null",
+                "windlass: waiting for standard input to end; if there is none, add </dev/null",
             );
             continue;
         }

@@ -244,7 +244,7 @@ fn open_gate(hosts: ProxyHostRules) -> Result<ProxyThread, CommandError> {
     let directory = std::env::temp_dir().join(format!("windlass-gate-{}", random::generate_name()));
     ProxyThread::start(&directory, hosts).map_err(|error| {
         CommandError::failure(format!(
-            "the way to the allowed hosts cannot be opened in {}: {error}",
+            "the proxy for the allowed hosts cannot be started in {}: {error}",
             directory.display()
         ))
     })

@@ -7,7 +7,8 @@
 //! Fails when the median first frame, the wakes or the memory of an idle session, or the 99th percentile
 //! of the time to an echo under a streaming answer is over its limit: run it on a quiet machine, in
 //! release. `WINDLASS_BENCH_BINARY` names another program to measure, for example the one that is shipped.
-//! Without `--bench` a small session runs once and nothing is held to a limit.
+//! With `--short` behind `--bench` the session is shorter and the limits are wide, for every change on a
+//! machine that others share. Without `--bench` a small session runs once and nothing is held to a limit.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a panic is how a bench says no")]
 
 use std::collections::BTreeMap;
@@ -24,9 +25,53 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 use windlass_rehearsal::{Rehearsal, RehearsalOptions, Script, ScriptedAnswer};
 
-const ECHO_MAX: Duration = Duration::from_millis(10);
-const FIRST_FRAME_MAX: Duration = Duration::from_millis(10);
-const IDLE_KILOBYTES_MAX: u64 = 20 * 1024;
+/// What a run measures, and what it is held to.
+struct RunSize {
+    starts: usize,
+    turns: usize,
+    keys: usize,
+    parts: usize,
+    is_judged: bool,
+    echo_max: Duration,
+    first_frame_max: Duration,
+    idle_kilobytes_max: u64,
+}
+
+const FULL: RunSize = RunSize {
+    starts: 20,
+    turns: 5_000,
+    keys: 600,
+    parts: 60_000,
+    is_judged: true,
+    echo_max: Duration::from_millis(10),
+    first_frame_max: Duration::from_millis(10),
+    idle_kilobytes_max: 20 * 1024,
+};
+/// Limits that no noise of a shared machine reaches.
+const SHORT: RunSize = RunSize {
+    starts: 10,
+    turns: 500,
+    keys: 200,
+    parts: 20_000,
+    echo_max: Duration::from_millis(50),
+    first_frame_max: Duration::from_millis(50),
+    idle_kilobytes_max: 25 * 1024,
+    ..FULL
+};
+const TRIED: RunSize =
+    RunSize { starts: 2, turns: 3, keys: 20, parts: 200, is_judged: false, ..FULL };
+
+impl RunSize {
+    fn from_arguments() -> Self {
+        let has = |word: &str| std::env::args().any(|argument| argument == word);
+        match (has("--bench"), has("--short")) {
+            (true, true) => SHORT,
+            (true, false) => FULL,
+            (false, _) => TRIED,
+        }
+    }
+}
+
 const IDLE_SPAN: Duration = Duration::from_secs(5);
 /// Longer than idle threads of the runtime are kept.
 const SETTLE_SPAN: Duration = Duration::from_secs(12);
@@ -35,39 +80,36 @@ const PAUSE: Duration = Duration::from_millis(13);
 const DEADLINE: Duration = Duration::from_secs(60);
 
 fn main() -> ExitCode {
-    let is_measured = std::env::args().any(|argument| argument == "--bench");
-    let turns = if is_measured { 5_000 } else { 3 };
-    let keys = if is_measured { 600 } else { 20 };
-    let parts = if is_measured { 60_000 } else { 200 };
+    let size = RunSize::from_arguments();
     let folder = tempfile::tempdir().unwrap();
     let text: String =
-        (0..parts).map(|part| format!("Part {part} of *it*, in words.\n\n")).collect();
+        (0..size.parts).map(|part| format!("Part {part} of *it*, in words.\n\n")).collect();
     let script = Script::new()
         .answer(ScriptedAnswer::text(text).chunk(6).when("STORM").repeat(0))
         .answer(ScriptedAnswer::text("ok").repeat(0));
     let server = Rehearsal::start_blocking(script, RehearsalOptions::default()).unwrap();
-    let mut is_fine = measure_start(folder.path(), &server.url(), if is_measured { 20 } else { 2 });
-    let session = record_session(folder.path(), &server.url(), turns);
-    println!("{} messages behind it", turns * 2);
+    let mut is_fine = measure_start(folder.path(), &server.url(), &size);
+    let session = record_session(folder.path(), &server.url(), size.turns);
+    println!("{} messages behind it", size.turns * 2);
     let mut screen = Screen::open(folder.path(), &server.url(), &["--resume", &session]);
     screen.wait_for(READY);
-    let idle = screen.measure_keys(keys / 3);
+    let idle = screen.measure_keys(size.keys / 3);
     report("nothing else happens", &idle);
     screen.press(b"STORM\r");
     screen.wait_for(b"Part ");
-    let busy = screen.measure_keys(keys);
+    let busy = screen.measure_keys(size.keys);
     let echo = report("an answer pours in", &busy);
-    is_fine &= echo <= ECHO_MAX;
+    is_fine &= echo <= size.echo_max;
     println!("limits: {}", if is_fine { "held" } else { "not held" });
-    match is_measured && !is_fine {
+    match size.is_judged && !is_fine {
         true => ExitCode::FAILURE,
         false => ExitCode::SUCCESS,
     }
 }
 
 /// Returns whether a session starts, and then does nothing, within its limits.
-fn measure_start(folder: &Path, url: &str, starts: usize) -> bool {
-    let mut times: Vec<Duration> = (0..starts)
+fn measure_start(folder: &Path, url: &str, size: &RunSize) -> bool {
+    let mut times: Vec<Duration> = (0..size.starts)
         .map(|_| {
             let began = Instant::now();
             Screen::open(folder, url, &[]).wait_for(READY);
@@ -75,7 +117,7 @@ fn measure_start(folder: &Path, url: &str, starts: usize) -> bool {
         })
         .collect();
     times.sort();
-    println!("first frame: fastest {:.1?}  p50 {:.1?}", times[0], times[starts / 2]);
+    println!("first frame: fastest {:.1?}  p50 {:.1?}", times[0], times[size.starts / 2]);
     let mut screen = Screen::open(folder, url, &["hello"]);
     screen.wait_for(b"ok");
     // What belongs to the start and to the run settles.
@@ -87,7 +129,9 @@ fn measure_start(folder: &Path, url: &str, starts: usize) -> bool {
         after.iter().map(|(thread, count)| count - before.get(thread).copied().unwrap_or(0)).sum();
     let kilobytes = screen.resident_kilobytes();
     println!("idle for {IDLE_SPAN:?}: {wakes} wakes, {kilobytes} kB resident");
-    times[starts / 2] <= FIRST_FRAME_MAX && wakes == 0 && kilobytes <= IDLE_KILOBYTES_MAX
+    times[size.starts / 2] <= size.first_frame_max
+        && wakes == 0
+        && kilobytes <= size.idle_kilobytes_max
 }
 
 /// The empty composer.

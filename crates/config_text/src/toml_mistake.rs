@@ -21,7 +21,7 @@ impl TomlMistake {
     pub fn from_syntax_error(error: &toml::de::Error) -> Self {
         let lines = error.message().split('\n').map(str::trim).filter(|line| !line.is_empty());
         let problem = format!("not TOML: {}", lines.collect::<Vec<_>>().join(", "));
-        Self::new(error.span().map_or(0, |span| span.start), problem, "mend the line")
+        Self::new(error.span().map_or(0, |span| span.start), problem, "fix the line")
     }
 
     pub(crate) fn unknown_key(offset: usize, label: &str, key: &str, known: &[&str]) -> Self {

@@ -19,7 +19,7 @@ pub enum SessionStartError {
         problem: String,
     },
     /// The configured wire is not supported.
-    #[error("the wire {0:?} is not spoken here yet")]
+    #[error("the wire {0:?} is not supported yet")]
     Wire(WireFormat),
     /// An endpoint is configured for a model that the settings do not name.
     #[error("an endpoint is configured for the model `{name}`, which this session never asks")]

@@ -106,7 +106,7 @@ impl BudgetGate {
         match verdict.is_ok_and(|verdict| verdict.is_granted) {
             true => Ok(()),
             false => {
-                let words = "others hold what is left of the common budget";
+                let words = "other sessions hold the rest of the shared budget";
                 let mut failure = ModelFailure::new(FailureKind::RateLimited, words);
                 failure.retry_after = Some(Millis(1));
                 Err(failure)

@@ -41,7 +41,7 @@ pub(crate) fn parse_hook_answer(
         HookCompletion::TimedOut => {
             Err(format!("took longer than {} s", hook.timeout().as_secs_f64()).into())
         }
-        HookCompletion::Cancelled => Err("was called off".to_owned().into()),
+        HookCompletion::Cancelled => Err("was cancelled".to_owned().into()),
     };
     let (mut answer, failure) = match read {
         Ok(answer) => (answer, None),
@@ -126,7 +126,7 @@ fn build_answer(output: HookOutput, event: HookEvent) -> HookAnswer {
         output;
     let specific = specific.unwrap_or_default();
     let block = || HookVerdict::Block(objection.clone().unwrap_or_else(|| NO_REASON.to_owned()));
-    let ask_reason = || objection.clone().unwrap_or_else(|| "a hook wants it".to_owned());
+    let ask_reason = || objection.clone().unwrap_or_else(|| "a hook asks for it".to_owned());
     let words = specific.additional_context.filter(|context| !context.trim().is_empty());
     let is_feedback = matches!(event, HookEvent::Stop | HookEvent::SubagentStop);
     let mut verdict = if event == HookEvent::PreToolUse {

@@ -121,7 +121,7 @@ fn build_raw_output(end: OneShotResult) -> RawHookOutput {
         (OneShotEndCause::Deadline, _) => HookCompletion::TimedOut,
         (OneShotEndCause::Cancelled, _) => HookCompletion::Cancelled,
         (OneShotEndCause::TooManyProcesses, _) => {
-            HookCompletion::Failed("started processes without end".to_owned())
+            HookCompletion::Failed("started too many processes".to_owned())
         }
         (OneShotEndCause::Exited, Some(code)) => match problem {
             Some(problem) => HookCompletion::InvalidOutput(code, problem),

@@ -75,7 +75,7 @@ async fn send_request(
     } else {
         match serde_json::from_slice(&body) {
             Ok(value) => HookCompletion::Value(value),
-            Err(error) => HookCompletion::Failed(format!("answered no JSON: {error}")),
+            Err(error) => HookCompletion::Failed(format!("did not answer with JSON: {error}")),
         }
     };
     let exit_code = Some(i32::from(status.as_u16()));
@@ -156,7 +156,7 @@ fn build_client(url: &Url) -> Result<Client, String> {
     static SECURE: OnceLock<Client> = OnceLock::new();
     let scheme = url.scheme();
     if !matches!(scheme, "http" | "https") {
-        return Err(format!("has an address with `{scheme}:`; http and https are spoken"));
+        return Err(format!("has an address with `{scheme}:`; only http and https are supported"));
     }
     let is_shared = scheme == "https" && !is_loopback(url);
     if is_shared && let Some(client) = SECURE.get() {

@@ -50,7 +50,7 @@ fn parse_judgement(text: &str, event: HookEvent) -> HookCompletion {
     let object = object.and_then(|(from, to)| text.get(from..=to));
     let object: Option<Map<String, Value>> = object.and_then(|o| serde_json::from_str(o).ok());
     let Some(object) = object else {
-        return HookCompletion::Failed("answered no JSON object".to_owned());
+        return HookCompletion::Failed("did not answer with a JSON object".to_owned());
     };
     let reason = object.get("reason").and_then(Value::as_str).unwrap_or("it gave no reason");
     match object.get("ok").and_then(Value::as_bool) {

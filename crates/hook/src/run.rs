@@ -51,7 +51,7 @@ impl SelectedHooks {
                 .background
                 .try_spawn(async move { hook_run.run_in_background().await })
             {
-                let full = one.failed_result("was left out: too many hooks run beside");
+                let full = one.failed_result("was skipped: too many hooks are running");
                 set_result(&mut results, place, full);
             }
         }
@@ -217,7 +217,8 @@ impl SingleHookRun {
         match self.environment.background.try_spawn(work) {
             true => RawHookOutput::default(),
             false => {
-                let end = HookCompletion::Failed("was ended: too many hooks run beside".to_owned());
+                let end =
+                    HookCompletion::Failed("was stopped: too many hooks are running".to_owned());
                 RawHookOutput::from_completion(end)
             }
         }

@@ -344,9 +344,9 @@ impl JournalWriter {
         is_torn: bool,
     ) -> Result<(), JournalError> {
         if is_torn {
-            self.file.set_len(self.whole_bytes).map_err(self.disk_error("mended"))?;
+            self.file.set_len(self.whole_bytes).map_err(self.disk_error("repaired"))?;
             if self.options.durability == Durability::Synced {
-                self.file.sync().map_err(self.disk_error("mended"))?;
+                self.file.sync().map_err(self.disk_error("repaired"))?;
             }
         }
         let mut lines = Vec::new();

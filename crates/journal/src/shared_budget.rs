@@ -189,7 +189,7 @@ impl SharedBudgetFile {
                     std::thread::sleep(LOCK_PAUSE);
                 }
                 Err(fs::TryLockError::WouldBlock) => {
-                    return Err(io::Error::other("another process does not let go of the budget"));
+                    return Err(io::Error::other("another process holds the budget"));
                 }
                 Err(fs::TryLockError::Error(error)) => return Err(error),
             }

@@ -138,7 +138,7 @@ impl<'a> CommandChecker<'a> {
         };
         let files = match analyze_read_only_words(words) {
             Some(look) if look.walks_directories && self.hides_files() => {
-                return Err("it may meet a file that a deny rule hides".to_owned());
+                return Err("it may read a file that a deny rule hides".to_owned());
             }
             Some(look) => look.files,
             None if program.text == "find" => find_search_roots(behind),
@@ -160,7 +160,7 @@ impl<'a> CommandChecker<'a> {
                     return Err("what git does elsewhere is up to that repository".to_owned());
                 }
                 if look.walks_directories && self.hides_files() && !self.is_hidden_by_cell(&look) {
-                    return Err("it may meet a file that a deny rule hides".to_owned());
+                    return Err("it may read a file that a deny rule hides".to_owned());
                 }
                 look.files
                     .iter()

@@ -17,7 +17,7 @@ pub(crate) fn describe_invalid_call(problem: &str) -> String {
 }
 
 pub(crate) fn describe_rule_denial(rule: &Rule, part: &str) -> String {
-    format!("The deny rule `{rule}` forbids it: it speaks of `{}`.", truncate_text(part))
+    format!("The deny rule `{rule}` forbids it: it matches `{}`.", truncate_text(part))
 }
 
 pub(crate) fn describe_plan_denial() -> String {
@@ -25,11 +25,11 @@ pub(crate) fn describe_plan_denial() -> String {
 }
 
 pub(crate) fn describe_ask_rule(rule: &Rule, part: &str) -> String {
-    format!("The ask rule `{rule}` wants a question: it speaks of `{}`.", truncate_text(part))
+    format!("The ask rule `{rule}` asks first: it matches `{}`.", truncate_text(part))
 }
 
 pub(crate) fn describe_hook_question(why: &str) -> String {
-    format!("A hook wants a question: {why}")
+    format!("A hook asks first: {why}")
 }
 
 pub(crate) fn describe_sandbox_escape() -> String {
@@ -43,11 +43,11 @@ pub(crate) fn describe_refused_sandbox_escape() -> String {
 }
 
 pub(crate) fn describe_sandboxed() -> String {
-    "The sandbox holds it, and no rule demands a question.".to_owned()
+    "It runs in the sandbox, and no rule asks first.".to_owned()
 }
 
 pub(crate) fn describe_user_question(tool: &str) -> String {
-    format!("`{tool}` is a question to a person.")
+    format!("`{tool}` asks the user a question.")
 }
 
 pub(crate) fn describe_critical_removal(target: &str) -> String {
@@ -67,7 +67,7 @@ pub(crate) fn describe_doubtful_command(rule: &Rule, doubt: &ParseDoubt) -> Stri
 
 pub(crate) fn describe_possible_denial(rule: &Rule, part: &str) -> String {
     format!(
-        "The deny rule `{rule}` may speak of `{}`; only running it would tell.",
+        "The deny rule `{rule}` may match `{}`; that is known only when it runs.",
         truncate_text(part)
     )
 }
@@ -92,7 +92,7 @@ pub(crate) fn describe_rule_allowance(rule: &Rule) -> String {
 
 pub(crate) fn describe_mode_allowance(policy: &Policy, is_hook: bool) -> String {
     match is_hook {
-        true => "A hook allows it, and no rule demands a question.".to_owned(),
+        true => "A hook allows it, and no rule asks first.".to_owned(),
         false => format!("{} mode allows it.", policy.mode.name()),
     }
 }
@@ -125,7 +125,7 @@ pub(crate) fn describe_rule_gap(rule: &Rule, gap: &RuleGap, words: &[ShellWord])
         None => "; a rule for exactly this command would".to_owned(),
     };
     let why = format!(
-        "the allow rule `{rule}` speaks of it but does not cover it, because {}{way}",
+        "the allow rule `{rule}` names it but does not cover it, because {}{way}",
         truncate_text(&gap.why)
     );
     UncoveredPart { why, has_rule: true }
@@ -154,7 +154,7 @@ pub(crate) fn describe_missing_cell() -> String {
 }
 
 pub(crate) fn describe_unhidden_line() -> String {
-    "a part of it may meet a file that a deny rule hides; run that part alone".to_owned()
+    "a part of it may read a file that a deny rule hides; run that part alone".to_owned()
 }
 
 pub(crate) fn describe_unheld_part(part: &str) -> String {
@@ -242,7 +242,7 @@ fn describe_absent_user(tool: &str) -> Option<&'static str> {
             Some("Nobody can be asked here; decide yourself and say what you assumed.")
         }
         "ExitPlanMode" => {
-            Some("The plan stands; nobody can approve it here. Give it as your answer.")
+            Some("The plan is ready; nobody can approve it here. Give it as your answer.")
         }
         _ => None,
     }

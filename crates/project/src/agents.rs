@@ -35,7 +35,9 @@ pub fn load_agent_definitions(
             match agent {
                 Ok(agent) if found.iter().any(|known| known.name == agent.name) => {}
                 Ok(agent) if found.len() < AGENTS_MAX => found.push(agent),
-                Ok(agent) => notes.push(format!("the agent {} is one too many", agent.name)),
+                Ok(agent) => {
+                    notes.push(format!("there are too many agents: {} is left out", agent.name));
+                }
                 Err(problem) => {
                     notes.push(format!("{} is not an agent: {problem}", path.display()));
                 }

@@ -7,7 +7,7 @@
 pub fn check_api_key(text: &str) -> Result<&str, &'static str> {
     let key = text.trim();
     if key.is_empty() {
-        return Err("no key came");
+        return Err("no key was given");
     }
     if key.len() > KEY_BYTES_MAX {
         return Err("that is too long for a key");

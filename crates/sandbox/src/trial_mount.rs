@@ -91,7 +91,7 @@ const WORDS_MAX: u64 = 4 << 10;
 
 /// The entry's message, without its prefix.
 fn strip_prefix(words: &str) -> String {
-    let line = words.lines().next().unwrap_or("it ended without a word");
+    let line = words.lines().next().unwrap_or("it ended without saying why");
     line.split_once(": ").map_or(line, |(_, rest)| rest).to_owned()
 }
 

@@ -170,7 +170,7 @@ fn lock_list(store: &Path) -> io::Result<fs::File> {
             Err(fs::TryLockError::Error(error)) => return Err(error),
         }
     }
-    Err(io::Error::other("another process does not let go of the list of sessions"))
+    Err(io::Error::other("another process holds the list of sessions"))
 }
 
 const LOCK_PAUSE: Duration = Duration::from_millis(5);

@@ -59,7 +59,7 @@ fn describe_path(path: &NamedPath) -> String {
         UncoveredReason::Unreadable => format!("{name} (cannot be read)"),
         UncoveredReason::NotPlain => format!("{name} ({})", describe_kind(location)),
         UncoveredReason::OtherMount => format!("{name} (on another file system)"),
-        UncoveredReason::Unstable => format!("{name} (changes all the time)"),
+        UncoveredReason::Unstable => format!("{name} (keeps changing)"),
         UncoveredReason::NoRoom => format!("{name} ({size}, no room)"),
         UncoveredReason::Refused => format!("{name} (holds a key)"),
         UncoveredReason::GitObjects => name.to_owned(),

@@ -31,7 +31,7 @@ pub(crate) fn parse_json_schema_flag(
         return Ok(None);
     };
     let wrong = |why: String| CommandError::usage(format!("--json-schema: {why}"));
-    let value = serde_json::from_str(text).map_err(|error| wrong(format!("no JSON: {error}")))?;
+    let value = serde_json::from_str(text).map_err(|error| wrong(format!("not JSON: {error}")))?;
     CheckedSchema::new(value).map(Some).map_err(wrong)
 }
 
@@ -41,6 +41,6 @@ pub(crate) fn parse_agents_flag(args: &RunOptions) -> Result<Vec<AgentDefinition
     };
     let wrong = |why: String| CommandError::usage(format!("--agents: {why}"));
     let value: Value =
-        serde_json::from_str(text).map_err(|error| wrong(format!("no JSON: {error}")))?;
+        serde_json::from_str(text).map_err(|error| wrong(format!("not JSON: {error}")))?;
     initialize::parse_agents(Some(&value)).map_err(wrong)
 }

@@ -83,7 +83,7 @@ impl ProgressLog {
                 verbose(format!("turn {turn}: asking {model}, about {tokens} tokens"))
             }
             Notice::Continued { transition, turn } => {
-                verbose(format!("goes on with turn {turn}: {transition}"))
+                verbose(format!("continues with turn {turn}: {transition}"))
             }
             Notice::Billed { usage, cost, total, .. } => verbose(format!(
                 "{} tokens in, {} out, {cost}; {total} so far",
@@ -94,7 +94,7 @@ impl ProgressLog {
                 verbose(format!("the answer so far is discarded: {why}"))
             }
             Notice::Sealed { .. } => {
-                verbose("the answer was cut; what was whole is kept".to_owned())
+                verbose("the answer was cut; the finished part is kept".to_owned())
             }
             Notice::ToolStarted(call) => {
                 self.calls.insert(call.id.clone(), call.name.to_string());
@@ -154,7 +154,7 @@ fn format_context_shrunk(level: u8, freed: Tokens, losses: &[String]) -> String 
         losses => format!("; left out: {}", losses.join("; ")),
     };
     let freed = format_count(freed.0);
-    format!("history was made shorter (level {level}), about {freed} tokens freed{lost}")
+    format!("history was shortened (level {level}), about {freed} tokens freed{lost}")
 }
 
 fn format_tool_outcome(outcome: &ToolOutcome) -> String {

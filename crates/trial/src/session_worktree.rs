@@ -56,7 +56,9 @@ impl SessionWorktree {
             }
             false => {
                 let place = path.display();
-                return Err(fail(format!("{place} is there already, and is no worktree of this")));
+                return Err(fail(format!(
+                    "{place} already exists and is not a worktree of this repository"
+                )));
             }
         };
         if is_new {
@@ -103,7 +105,7 @@ fn check_name(name: &str) -> Result<(), CommandError> {
     match is_name {
         true => Ok(()),
         false => Err(CommandError::usage(format!(
-            "`{name}` is no name for a worktree; use letters, digits, - and _, and give the prompt \
+            "`{name}` is not a valid name for a worktree; use letters, digits, - and _, and give the prompt \
              after -p"
         ))),
     }

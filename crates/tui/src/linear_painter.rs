@@ -40,7 +40,9 @@ impl LinearPainter {
         self.shown_lines = dialog;
         let mut out = String::new();
         if !lines.is_empty() {
-            if !self.prompt.is_empty() {
+            if self.prompt.ends_with(' ') && self.prompt.width() == EMPTY_PROMPT_WIDTH {
+                out.push_str(&erase(&self.prompt));
+            } else if !self.prompt.is_empty() {
                 out.push_str("\r\n");
             }
             for line in lines {
@@ -51,7 +53,7 @@ impl LinearPainter {
         } else if let Some(more) = prompt.strip_prefix(self.prompt.as_str()) {
             out.push_str(more);
         } else if let Some(less) = self.prompt.strip_prefix(prompt) {
-            out.push_str(&"\u{8} \u{8}".repeat(less.width()));
+            out.push_str(&erase(less));
         } else {
             if self.has_begun {
                 out.push_str("\r\n");
@@ -72,6 +74,14 @@ impl LinearPainter {
     }
 }
 
+/// Takes back what was typed last.
+fn erase(text: &str) -> String {
+    "\u{8} \u{8}".repeat(text.width())
+}
+
+/// A sign and a blank: nothing is typed, and nothing worth a line of its own is lost.
+const EMPTY_PROMPT_WIDTH: usize = 2;
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -89,9 +99,12 @@ mod tests {
         let asked = [line("May it?"), line("1. No")];
         assert_eq!(linear.paint(&[], &asked, "? "), "\r\nMay it?\r\n1. No\r\n? ");
         assert_eq!(linear.paint(&[], &asked, "? "), "");
-        assert_eq!(linear.paint(&[], &[line("May it?"), line("2. Yes")], "? "), "\r\n2. Yes\r\n? ");
+        // A sign without anything behind it is no line of its own.
+        let erased = "\u{8} \u{8}".repeat(2);
+        let more = [line("May it?"), line("2. Yes")];
+        assert_eq!(linear.paint(&[], &more, "? "), format!("{erased}2. Yes\r\n? "));
         linear.open_question(Some(Ticket(2)));
-        assert_eq!(linear.paint(&[], &[line("May it?")], "? "), "\r\nMay it?\r\n? ");
+        assert_eq!(linear.paint(&[], &[line("May it?")], "? "), format!("{erased}May it?\r\n? "));
         linear.open_question(Some(Ticket(2)));
         assert_eq!(linear.paint(&[], &[line("May it?")], "? "), "");
         assert_eq!(linear.finish_line(), "\r\n");

@@ -154,7 +154,8 @@ impl Picker {
         // Notes stand below each other, as far as long labels leave room for them.
         let notes = rows.iter().map(|(_, row)| row.note.width()).max().unwrap_or(0);
         let labels = rows.iter().map(|(_, row)| row.label.width()).max().unwrap_or(0);
-        let label_room = width.saturating_sub(notes + ROW_MARGIN).max(width * 3 / 5);
+        let free = width.saturating_sub(ROW_MARGIN);
+        let label_room = free.saturating_sub(notes).max(width * 3 / 5).max(free.min(NAME_MAX));
         let column = labels.min(label_room);
         lines.extend(rows.into_iter().map(|(number, row)| {
             let is_selected = number == self.selected;
@@ -204,6 +205,8 @@ impl PickerRow {
 
 /// The sign of the selected row, its number, and the gap between label and note.
 const ROW_MARGIN: usize = 7;
+/// A label up to this long may be a name, which must be told from the next one on a narrow screen, too.
+const NAME_MAX: usize = 30;
 /// Up to this many items need no search line.
 const GLANCE_ITEMS_MAX: usize = 6;
 const PAGE_ROWS: usize = 10;

@@ -36,7 +36,7 @@ impl ReleaseServer {
         let value = lookup(RELEASES_VARIABLE).and_then(|value| value.into_string().ok());
         let Some(base) = value.filter(|value| !value.is_empty()) else {
             return Err(CommandError::failure(format!(
-                "no place of releases is known: set {RELEASES_VARIABLE}, see docs/install.md"
+                "no download address is known; set {RELEASES_VARIABLE} (see docs/install.md)"
             )));
         };
         let wrong = |why: &str| CommandError::usage(format!("{RELEASES_VARIABLE}: {why}"));
@@ -66,7 +66,7 @@ impl ReleaseServer {
         while let Some(piece) = read_piece(&mut response, &url).await? {
             body.extend_from_slice(&piece);
             if body.len() > MANIFEST_BYTES_MAX {
-                return Err(CommandError::failure(format!("{url} is no list of a release")));
+                return Err(CommandError::failure(format!("{url} is not the list of a release")));
             }
         }
         let text = String::from_utf8_lossy(&body);

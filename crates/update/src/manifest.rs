@@ -44,10 +44,10 @@ impl ReleaseFile {
         };
         let is_digits = sha256.chars().all(|c| c.is_ascii_hexdigit());
         if sha256.len() != SHA256_DIGITS || !is_digits {
-            return Err(format!("the checksum of {name} is none"));
+            return Err(format!("the checksum of {name} is not valid"));
         }
         let bytes = bytes.parse().ok().filter(|bytes| (1..=FILE_BYTES_MAX).contains(bytes));
-        let bytes = bytes.ok_or_else(|| format!("the size of {name} cannot be right"))?;
+        let bytes = bytes.ok_or_else(|| format!("the size of {name} is not valid"))?;
         Ok(Self { version, name: name.to_owned(), bytes, sha256: sha256.to_lowercase() })
     }
 }

@@ -154,7 +154,7 @@ impl BegunVersion {
             let mut file = options.write(true).create_new(true).mode(0o755).open(&path)?;
             let bytes = io::copy(&mut packed.take(PROGRAM_BYTES_MAX), &mut file)?;
             if bytes == PROGRAM_BYTES_MAX {
-                return Err(io::Error::other("it is too big to be the program"));
+                return Err(io::Error::other("it is too large to be the program"));
             }
             file.flush()?;
             file.sync_all()

@@ -30,6 +30,28 @@ pub fn split_source(text: &str) -> SplitSource {
     source
 }
 
+/// What stands between the quotes of each string, and the line it begins on, counted from zero. A byte is
+/// as it is written: escapes are not resolved.
+#[must_use]
+pub fn find_strings(text: &str) -> Vec<(usize, String)> {
+    let mut found = Vec::new();
+    let mut line = 0_usize;
+    let mut rest = text;
+    while !rest.is_empty() {
+        let (bytes, kind) = scan_piece(rest);
+        let (taken, after) = rest.split_at_checked(bytes).unwrap_or((rest, ""));
+        if kind == SourceTextKind::Literal
+            && let Some((_, inside)) = taken.split_once('"')
+            && let Some((inside, _)) = inside.rsplit_once('"')
+        {
+            found.push((line, inside.to_owned()));
+        }
+        line += taken.matches('\n').count();
+        rest = after;
+    }
+    found
+}
+
 /// The code with every item under `#[cfg(test)]` blanked.
 #[must_use]
 pub fn blank_tests(code: &str) -> String {

@@ -112,7 +112,9 @@ async fn wait_for_callback(listener: &TcpListener, port: u16) -> Result<String, 
             return Ok(format!("http://localhost:{port}{path}"));
         }
     }
-    Err(CommandError::failure("something else keeps visiting the port of the login; try again"))
+    Err(CommandError::failure(
+        "another program keeps connecting to the port of the login; try again",
+    ))
 }
 
 /// The server of this name, if it is reached over HTTP.
@@ -131,7 +133,7 @@ pub fn find_http_server(
         .map(|server| server.transport)
     {
         Some(McpServerTransport::Http(server)) => Ok(server),
-        Some(_) => Err(CommandError::failure(format!("`{name}` is not reached over HTTP"))),
+        Some(_) => Err(CommandError::failure(format!("`{name}` is not a server over HTTP"))),
         None => {
             let line = format!("there is no MCP server `{name}`; see `windlass mcp list`");
             Err(CommandError::failure(line))

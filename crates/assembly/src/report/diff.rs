@@ -71,7 +71,13 @@ fn select_spans(
     let messages = rewind_point::trace_messages(journal, id)?;
     let prompts: Vec<u64> =
         messages.iter().filter(|traced| traced.is_prompt).map(|traced| traced.record).collect();
-    let number = if let DiffScope::Turn(number) = scope { *number } else { prompts.len() };
+    let number = match scope {
+        DiffScope::Turn(number) => *number,
+        DiffScope::LastTurn | DiffScope::Session | DiffScope::Call(_) => prompts.len(),
+    };
+    if number == 0 && prompts.is_empty() {
+        return Ok(Vec::new());
+    }
     let Some(begin) = number.checked_sub(1).and_then(|place| prompts.get(place)) else {
         return Err(CommandError::usage(format!(
             "there is no prompt {number}: the session has {}",
@@ -79,8 +85,8 @@ fn select_spans(
         )));
     };
     let end = prompts.get(number).copied().unwrap_or(u64::MAX);
-    let spans = kept.find_spans_after(begin.saturating_sub(1)).into_iter();
-    Ok(spans.filter(|span| span.record < end && !span.is_rewind).collect())
+    let spans = kept.find_live_spans().into_iter();
+    Ok(spans.filter(|span| (*begin..end).contains(&span.record)).collect())
 }
 
 const DIFF_TEXT_BYTES_MAX: usize = 16 << 20;

@@ -230,13 +230,29 @@ fn render_files(files: &[FileRewind], is_done: bool) -> String {
     ];
     let stays = |file: &&FileRewind| file.file_state == RestoreStatus::NotStored;
     let left = files.iter().filter(stays).count();
-    let many = match files.len() - left {
+    render_table(sides, &rows) + &describe_file_count(files.len() - left, left, is_done)
+}
+
+fn describe_file_count(restored: usize, left: usize, is_done: bool) -> String {
+    let many = match restored {
         0 if left > 0 => format!("Not restored: {}.", format_counted(left, "file")),
         0 => "No files to restore.".to_owned(),
         count if is_done => format!("Restored {}.", format_counted(count, "file")),
         count => format!("Would restore {}.", format_counted(count, "file")),
     };
-    format!("{}{many} {REWIND_NOT_COVERED}\n", render_table(sides, &rows))
+    format!("{many} {REWIND_NOT_COVERED}\n")
+}
+
+/// What the report of a preview says besides its files, for a front end that shows those by itself.
+pub fn describe_preview(report: &Value) -> String {
+    let list =
+        |field: &str| report.get(field).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    let files = list("files");
+    let stays = |file: &&Value| file.get("standing").and_then(Value::as_str) == Some(NOT_KEPT);
+    let left = files.iter().filter(stays).count();
+    let calls = list("calls_given_up").iter().filter_map(Value::as_str).map(str::to_owned);
+    describe_file_count(files.len() - left, left, false)
+        + &describe_given_up(&calls.collect::<Vec<_>>())
 }
 
 fn build_file_row(file: &FileRewind) -> [String; 4] {
@@ -253,7 +269,7 @@ fn build_file_row(file: &FileRewind) -> [String; 4] {
 fn file_to_json(file: &FileRewind) -> Value {
     let standing = match file.file_state {
         RestoreStatus::ChangedByOthers => "changed_by_others",
-        RestoreStatus::NotStored => "not_kept",
+        RestoreStatus::NotStored => NOT_KEPT,
         RestoreStatus::Restorable | RestoreStatus::AlreadyRestored => "ours",
     };
     json!({
@@ -282,6 +298,9 @@ fn rewind_error(error: &RewindError) -> CommandError {
 }
 
 const PROMPT_CHARS_MAX: usize = 60;
+/// In a report: the contents of the file are not stored.
+const NOT_KEPT: &str = "not_kept";
+
 /// Nothing if nothing was.
 fn describe_given_up(calls: &[String]) -> String {
     if calls.is_empty() {
@@ -293,8 +312,8 @@ fn describe_given_up(calls: &[String]) -> String {
         count => format!(" and {count} more"),
     };
     format!(
-        "Snapshots of that time were given up, for room or for their age. What these calls changed is not \
-         restored: {}{more}\n",
+        "Snapshots of that time were deleted because of their age or to save space. What these calls \
+         changed is not restored: {}{more}\n",
         shown.join(", ")
     )
 }

@@ -84,7 +84,7 @@ pub fn render_search(
         return Ok(format!("{}\n", json!({"hits": hits})));
     }
     if hits.is_empty() {
-        return Ok(format!("No session says \"{}\".\n", to_single_line(words)));
+        return Ok(format!("No session contains \"{}\".\n", to_single_line(words)));
     }
     let rows: Vec<[String; 4]> = hits
         .iter()

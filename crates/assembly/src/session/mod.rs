@@ -317,7 +317,7 @@ fn import_transcript(
             "--resume-session-at: there is no message {uuid} in {}",
             path.display()
         )),
-        None => CommandError::usage(format!("nothing was said in {}", path.display())),
+        None => CommandError::usage(format!("there are no messages in {}", path.display())),
     })
 }
 
@@ -408,7 +408,7 @@ impl SelectedSession {
         let folder = journal.parent().unwrap_or(journal);
         DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(|error| {
             CommandError::failure(format!(
-                "sessions cannot be kept in {}: {error}; make that place writable, set \
+                "sessions cannot be saved in {}: {error}; make that place writable, set \
                  XDG_STATE_HOME to another, or {PERSISTENCE_ADVICE}",
                 folder.display()
             ))

@@ -72,7 +72,7 @@ pub(crate) fn find_target(
     match found.as_slice() {
         [(number, prompt)] => Ok(RewindTarget::from_prompt(*number, prompt)),
         [] => Err(CommandError::usage(format!(
-            "there is no prompt or call `{to}`; without --to the prompts of the session are listed"
+            "there is no prompt or call `{to}`; /rewind and `windlass rewind` list the prompts"
         ))),
         _ => {
             Err(CommandError::usage(format!("several prompts are called `{to}`; give more of it")))

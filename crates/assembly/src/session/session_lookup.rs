@@ -63,7 +63,7 @@ pub fn find_readable_session(
     };
     let from_transcript = |path: PathBuf| {
         let summary = transcript::summarize_transcript(&path).ok_or_else(|| {
-            CommandError::usage(format!("nothing was said in {}", path.display()))
+            CommandError::usage(format!("there are no messages in {}", path.display()))
         })?;
         Ok(ReadableSession::Transcript(ListedSession { path, summary }))
     };

@@ -32,7 +32,7 @@ fn what_a_killed_command_did_is_shown_and_goes_back_with_a_yes() {
     assert!(diff(&dirs, &[]).contains("+two"), "the next look is its end");
     let refused = run(&mut dirs.windlass(&BACK));
     let line = refused.error_line(1);
-    assert!(line.contains("whose end nobody saw") && line.contains("--overwrite"), "{line}");
+    assert!(line.contains("that was cut off") && line.contains("--overwrite"), "{line}");
     assert_eq!(text(&dirs.file("a")), "two\n", "nothing was begun");
     rewind(&dirs, &["--to", "1", "--files", "--overwrite"]);
     assert_eq!(text(&dirs.file("a")), "one\n");

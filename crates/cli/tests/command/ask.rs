@@ -126,7 +126,7 @@ fn piped_text_is_added_to_the_prompt_or_is_the_prompt() {
     unreadable.stdin(Stdio::from(std::fs::File::open("/").expect("the root")));
     let finished = run(&mut unreadable);
     assert_eq!((finished.code, finished.stdout.as_str()), (Some(0), "ok\n"));
-    assert!(finished.stderr.contains("going on without it"), "{finished:?}");
+    assert!(finished.stderr.contains("continuing without it"), "{finished:?}");
 }
 
 #[test]
@@ -158,7 +158,7 @@ fn input_that_has_begun_is_waited_for_and_silent_input_is_not() {
     for one in silent {
         let finished = one.finish();
         assert_eq!((finished.code, finished.stdout.as_str()), (Some(0), "ok\n"));
-        assert!(finished.stderr.contains("going on without it"), "{finished:?}");
+        assert!(finished.stderr.contains("continuing without it"), "{finished:?}");
     }
     drop((open_pipe, open_socket));
     let bodies: Vec<_> = server.requests().iter().map(|request| request.body.clone()).collect();

@@ -57,7 +57,7 @@ fn history_is_made_shorter_by_hand_and_that_is_told() {
     ask(&dirs, &server, &["-p", "tell me a lot"]);
     ask(&dirs, &server, &["-p", "tell me more", "-c"]);
     let told = ask(&dirs, &server, &["-p", "/compact the test names", "-c"]);
-    assert!(told.starts_with("History was made shorter, about "), "{told}");
+    assert!(told.starts_with("History was shortened, about "), "{told}");
     let asked = server.requests()[2].json().expect("JSON").to_string();
     assert!(asked.contains("the test names"), "{asked}");
     ask(&dirs, &server, &["-p", "where are we?", "-c"]);

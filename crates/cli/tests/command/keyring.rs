@@ -301,8 +301,8 @@ fn what_is_no_key_is_refused_without_being_repeated() {
     let dirs = TestDirs::new();
     let Some(bus) = SessionBus::with_open_keyring(&dirs) else { return };
     for (input, words) in [
-        (&b""[..], "no key came"),
-        (b" \n\n", "no key came"),
+        (&b""[..], "no key was given"),
+        (b" \n\n", "no key was given"),
         (b"sk-hush two", "one word"),
         (b"sk-hush\nsecond line\n", "one word"),
         (b"sk-hush\xff", "characters"),

@@ -211,7 +211,7 @@ fn a_session_that_cannot_be_kept_is_not_begun() {
     let server = talkative();
     std::fs::write(dirs.file("a-file"), "").expect("a file");
     let cases: [(Option<&str>, &str); 2] =
-        [(Some("a-file"), "sessions cannot be kept in"), (None, "HOME is not set")];
+        [(Some("a-file"), "sessions cannot be saved in"), (None, "HOME is not set")];
     for (state, words) in cases {
         let mut command = dirs.asking(&server.url(), &["-p", "hi"]);
         match state {

@@ -66,7 +66,7 @@ fn they_are_shown_searched_and_exported() {
     assert_eq!(object["said"][0]["who"], "user");
     let found = run_sessions(&dirs, &["search", "LEAP YEAR"]);
     assert!(found.starts_with(&id[..8]) && found.contains("leap year"), "{found}");
-    assert!(run_sessions(&dirs, &["search", "no such words"]).starts_with("No session says"));
+    assert!(run_sessions(&dirs, &["search", "no such words"]).starts_with("No session contains"));
     let hits = run_sessions_json(&dirs, &["search", "leap", "--json", "--all"]);
     assert_eq!(hits["hits"][0]["session"]["session_id"], id.as_str());
     let page = run_sessions(&dirs, &["export"]);

@@ -262,9 +262,9 @@ fn w27_the_oldest_session_that_is_over_gives_way_and_a_running_one_never_does() 
 
     let preview =
         |id| run(&mut dirs.windlass(&["rewind", id, "--to", "1", "--dry-run"])).answer().to_owned();
-    assert!(preview(old).contains("were given up"), "the oldest gives way");
+    assert!(preview(old).contains("were deleted"), "the oldest gives way");
     for id in [running, beside, later] {
-        assert!(!preview(id).contains("were given up"), "{id}");
+        assert!(!preview(id).contains("were deleted"), "{id}");
     }
     run(&mut dirs.windlass(&["rewind", running, "--to", "1", "--files", "--skip-changed"]))
         .answer();

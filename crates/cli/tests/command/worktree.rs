@@ -79,14 +79,17 @@ fn what_cannot_be_a_worktree_is_refused_with_the_reason() {
     for name in ["../up", "-x y", "fix the bug", "a..b", "x.lock"] {
         let mut command = dirs.windlass(&["-p", "go", &format!("--worktree={name}")]);
         let refused = run(&mut command);
-        assert!(refused.error_line(2).contains("no name for a worktree"), "{name}: {refused:?}");
+        assert!(
+            refused.error_line(2).contains("not a valid name for a worktree"),
+            "{name}: {refused:?}"
+        );
     }
     let refused = ask("one");
     assert!(refused.error_line(1).contains("not in a git repository"), "{refused:?}");
     let beside = repository(&dirs);
     std::fs::create_dir(beside("one")).expect("a folder");
     let refused = ask("one");
-    assert!(refused.error_line(1).contains("no worktree of this"), "{refused:?}");
+    assert!(refused.error_line(1).contains("not a worktree of this"), "{refused:?}");
     git(&dirs.work(), &["branch", "worktree-two"]);
     let refused = ask("two");
     assert!(refused.error_line(1).contains("worktree-two"), "{refused:?}");

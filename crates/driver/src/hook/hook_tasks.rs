@@ -214,7 +214,7 @@ fn may_change_files(point: HookPoint) -> bool {
 /// A panic of ours counts as a failure of the hook: before a tool, it never allows.
 fn build_panic_report(point: HookPoint, words: &str) -> HookReport {
     let verdict = if point == HookPoint::PreToolUse {
-        HookVerdict::Ask(format!("its hooks broke down: {words}"))
+        HookVerdict::Ask(format!("its hooks failed: {words}"))
     } else {
         HookVerdict::Pass
     };

@@ -138,8 +138,8 @@ impl PromptIntake {
                     self.start_timer = None;
                     let seconds = START_HOOKS_WAIT_MAX.as_secs();
                     self.hooks.warn(format!(
-                        "the hooks at the start took longer than {seconds} s; the session begins \
-                         without what they say"
+                        "the SessionStart hooks took longer than {seconds} s; the session starts \
+                         without their output"
                     ));
                 }
                 else => std::future::pending::<()>().await,
@@ -252,7 +252,7 @@ impl PromptIntake {
             && let Err(problem) =
                 env_file::import_env_file(&file, &self.hooks.inspector.tool_context).await
         {
-            self.hooks.warn(format!("variables of the hooks at the start are lost: {problem}"));
+            self.hooks.warn(format!("variables set by SessionStart hooks are lost: {problem}"));
         }
     }
 }
@@ -281,7 +281,7 @@ fn into_intake_items(combined: CombinedHookResult) -> Vec<IntakeItem> {
 }
 
 fn block_after_panic(error: &tokio::task::JoinError) -> CombinedHookResult {
-    let why = format!("its hooks broke down: {error}");
+    let why = format!("its hooks failed: {error}");
     CombinedHookResult { verdict: HookVerdict::Block(why), ..CombinedHookResult::default() }
 }
 

@@ -183,7 +183,7 @@ fn parse_base_url(text: &str) -> Result<Url, SessionStartError> {
     let refuse = |problem: String| SessionStartError::Address { url: text.to_owned(), problem };
     let url = Url::parse(text).map_err(|error| refuse(error.to_string()))?;
     if !matches!(url.scheme(), "http" | "https") {
-        return Err(refuse("only http and https are spoken here".to_owned()));
+        return Err(refuse("only http and https are supported".to_owned()));
     }
     if url.host_str().is_none_or(str::is_empty) {
         return Err(refuse("it names no host".to_owned()));

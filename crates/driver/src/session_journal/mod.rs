@@ -129,7 +129,7 @@ impl SessionJournal {
         }
         if torn_bytes > 0 {
             notice_sender
-                .warn(format!("the last record of the journal {path} was torn and is left out"));
+                .warn(format!("the last record of the journal {path} was cut off and is left out"));
         }
         transcript.begin_writing(Some((location.path.clone(), Arc::clone(settings))));
         let note_collector = JournalNoteCollector::new(&state, location.price_table.clone());

@@ -128,8 +128,8 @@ impl SnapshotRecorder {
         cancel.cancel();
         if !self.has_told_slow.swap(true, Ordering::Relaxed) {
             self.notices.warn(format!(
-                "looking at the files of this directory takes more than {} s: what the call changes \
-                 cannot be undone; the look goes on when it has ended",
+                "scanning the files of this directory takes more than {} s: what the call changes \
+                 cannot be undone; the scan continues when it has ended",
                 BEFORE_LOOK_WAIT_MAX.as_secs()
             ));
         }

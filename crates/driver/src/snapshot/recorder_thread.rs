@@ -249,7 +249,7 @@ fn for_each_root(
     done
 }
 
-const OTHER_SESSION: &str = "another session works in this directory: a file that both change at the same time counts as the other's, and a rewind asks before it overwrites what is not this session's";
+const OTHER_SESSION: &str = "another session works in this directory; a rewind asks before it overwrites files that the other may have changed";
 /// How old a prepared snapshot may be to be used for a batch.
 const PREPARED_AGE_MAX: Duration = Duration::from_secs(2);
 /// Limit on the files listed; beyond it only the number is reported.

@@ -84,7 +84,7 @@ async fn where_nobody_can_approve_a_plan_it_stands() {
     let mut fixture = options.play(answers).await;
     assert_completed(&fixture.run("mend the ship").await.0);
     let sent = last_request(&fixture.rehearsal).to_string();
-    assert!(sent.contains("The plan stands; nobody can approve it here."), "{sent}");
+    assert!(sent.contains("The plan is ready; nobody can approve it here."), "{sent}");
     assert_eq!(ship(&fixture), "no mast\n");
 }
 

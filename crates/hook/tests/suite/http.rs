@@ -68,7 +68,7 @@ async fn what_a_reply_means() {
         (reply("200 OK", &allow.to_string()), Some(Allow), ""),
         (reply("201 Created", ""), Some(Pass), ""),
         (reply("200 OK", "{}"), Some(Pass), ""),
-        (reply("200 OK", "fine"), None, "no JSON"),
+        (reply("200 OK", "fine"), None, "with JSON"),
         (reply("200 OK", "[1]"), None, "not an object"),
         (reply("200 OK", &long), None, "more than"),
         (reply("500 Broken", &allow.to_string()), None, "status 500"),

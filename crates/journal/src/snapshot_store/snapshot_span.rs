@@ -150,6 +150,20 @@ impl SnapshotStore {
         later.filter(|span| span.record > record).cloned().collect()
     }
 
+    /// The spans of calls whose records still count, oldest first: neither of calls that a rewind of the
+    /// conversation dropped, nor of a rewind.
+    #[must_use]
+    pub fn find_live_spans(&self) -> Vec<SnapshotSpan> {
+        let log = self.lock_log();
+        let is_dropped = |place: usize, span: &SnapshotSpan| {
+            let mut rewinds = log.rewinds.iter();
+            rewinds.any(|rewind| place < rewind.logged.spans && span.record > rewind.back_to)
+        };
+        let spans = log.spans.iter().enumerate();
+        let live = spans.filter(|(place, span)| !span.is_rewind && !is_dropped(*place, span));
+        live.map(|(_, span)| span.clone()).collect()
+    }
+
     /// Not synced: a lost line only means that one batch of calls cannot be undone.
     fn append_span_line(&self, log: &mut ChangeLog, line: SpanLine) -> Result<(), JournalError> {
         log.append_line(&self.folder.join("log"), &line, crate::durability::Durability::Written)?;

@@ -32,7 +32,7 @@ fn every_mode_asks_and_without_a_person_says_what_to_do() {
     let plan = json!({"plan": "dig"});
     let question = json!({"questions": []});
     let yourself = "Nobody can be asked here; decide yourself and say what you assumed.";
-    let stands = "The plan stands; nobody can approve it here.";
+    let stands = "The plan is ready; nobody can approve it here.";
     type Row<'a> = (&'a str, &'a Value, [Outcome; 5], [Outcome; 5], &'a str);
     let rows: [Row<'_>; 3] = [
         (

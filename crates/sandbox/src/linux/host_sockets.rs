@@ -39,7 +39,7 @@ static SEARCHED: Mutex<SearchedSockets> =
 pub(crate) fn list_host_sockets(roots: &[PathBuf]) -> Result<BTreeSet<PathBuf>, String> {
     let text = read_bounded("/proc/net/unix");
     if u64::try_from(text.len()).is_ok_and(|length| length >= LIST_BYTES_MAX) {
-        return Err("the sockets of this machine are too many to look at".to_owned());
+        return Err("there are too many sockets on this machine to check".to_owned());
     }
     let mut found: BTreeSet<PathBuf> = BTreeSet::new();
     let mut unplaced: BTreeMap<u64, &Path> = BTreeMap::new();

@@ -140,7 +140,7 @@ impl MountLayout {
         };
         let seen: Vec<PathBuf> = sockets.into_iter().filter(is_seen).collect();
         if seen.len() > SOCKETS_MAX {
-            return Err(format!("{} sockets of this machine are in sight", seen.len()));
+            return Err(format!("{} sockets of this machine are visible", seen.len()));
         }
         self.mounts.extend(seen.into_iter().map(|socket| (socket, MountAccess::Nothing)));
         Ok(())

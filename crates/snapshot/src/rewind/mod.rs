@@ -86,14 +86,14 @@ pub enum RewindError {
     #[error("there is no rewind to undo: none was done, or files were changed after it")]
     NoRewind,
     /// The current run does not end.
-    #[error("the current run does not end; try again")]
+    #[error("the current run did not stop in time; try again")]
     StillRunning,
     /// The session is over.
     #[error("the session is over")]
     Closed,
     /// Other programs have changed files since.
     #[error(
-        "changed by others since, or by a call whose end nobody saw, and left alone: {}",
+        "changed by others since, or by a call that was cut off, and left alone: {}",
         join_paths(.0)
     )]
     ChangedByOthers(Vec<PathBuf>),

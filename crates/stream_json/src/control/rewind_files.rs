@@ -12,7 +12,9 @@ pub(super) async fn rewind_files(
     dry_run: bool,
 ) -> Result<Value, String> {
     if event_loop.turn.is_some() && !dry_run {
-        return Err("files go back between prompts; interrupt this one first".to_owned());
+        return Err(
+            "files can be restored only between prompts; interrupt this one first".to_owned()
+        );
     }
     let live = require_session(event_loop)?;
     let options = RewindOptions { dry_run, ..RewindOptions::default() };

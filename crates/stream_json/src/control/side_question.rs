@@ -12,7 +12,7 @@ pub(super) fn ask(event_loop: &mut EventLoop, question: String) -> Result<Contro
     if event_loop.control.side_question.is_some()
         || event_loop.turn.as_ref().is_some_and(|turn| turn.is_side_question)
     {
-        return Err("another question is not answered yet; ask again then".to_owned());
+        return Err("another side question is still being answered; ask again after it".to_owned());
     }
     require_session(event_loop)?
         .session

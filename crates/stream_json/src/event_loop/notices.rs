@@ -161,7 +161,7 @@ impl EventLoop {
         };
         if let Some(freed) = turn.freed_tokens {
             let freed = human_format::format_count(freed.0);
-            text = format!("History was made shorter, about {freed} tokens were freed.");
+            text = format!("History was shortened, about {freed} tokens were freed.");
         }
         turn.end_request();
         turn.usage += ending.usage;

@@ -284,7 +284,8 @@ impl EventLoop {
             }
             // Answers do not say which question they are to.
             SlashCommand::SideQuestion(_) if self.control.side_question.is_some() => {
-                let why = "another question is not answered yet; ask again then".to_owned();
+                let why =
+                    "another side question is still being answered; ask again after it".to_owned();
                 return self.fail_turn(turn, why);
             }
             SlashCommand::SideQuestion(question) => {

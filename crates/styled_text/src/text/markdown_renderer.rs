@@ -29,12 +29,18 @@ struct MarkdownRenderer {
     styles: Vec<TextStyle>,
     lists: Vec<Option<u64>>,
     code: Option<OpenCodeBlock>,
-    link: Option<String>,
+    link: Option<OpenLink>,
     table: Option<MarkdownTable>,
 }
 
 struct OpenCodeBlock {
     language: String,
+    text: String,
+}
+
+struct OpenLink {
+    address: String,
+    /// What is shown for it.
     text: String,
 }
 
@@ -66,9 +72,10 @@ impl MarkdownRenderer {
             Event::End(tag) => self.end_tag(tag),
             Event::Text(text) => self.push_text(&text),
             Event::Code(text) => self.push_styled(&text, TextStyle::Code),
+            Event::InlineHtml(text) if is_line_break(&text) => self.break_line(),
             Event::Html(text) | Event::InlineHtml(text) => self.push_text(&text),
             Event::SoftBreak => self.push_styled(" ", TextStyle::Plain),
-            Event::HardBreak => self.end_line(),
+            Event::HardBreak => self.break_line(),
             Event::Rule => {
                 self.add_gap();
                 self.push_styled(&"─".repeat(self.width.min(40)), TextStyle::Dim);
@@ -129,9 +136,12 @@ impl MarkdownRenderer {
             }
             Tag::Emphasis => self.styles.push(TextStyle::Italic),
             Tag::Strong => self.styles.push(TextStyle::Bold),
-            Tag::Strikethrough => self.styles.push(TextStyle::Dim),
+            Tag::Strikethrough => {
+                self.styles.push(TextStyle::Dim);
+                self.push_styled(STRIKE_SIGN, TextStyle::Dim);
+            }
             Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. } => {
-                self.link = Some(dest_url.to_string());
+                self.link = Some(OpenLink { address: dest_url.to_string(), text: String::new() });
                 self.styles.push(TextStyle::Link);
             }
             Tag::Table(alignments) => {
@@ -169,20 +179,25 @@ impl MarkdownRenderer {
             TagEnd::CodeBlock => {
                 if let Some(OpenCodeBlock { language, text }) = self.code.take() {
                     for line in code_highlight::highlight_code(&language, &text) {
+                        let indent = count_blanks(&line).min(self.width / 2) + CODE_INDENT;
                         self.line = line;
-                        self.end_line_with_indent(CODE_INDENT);
+                        self.end_line_with_indent(indent);
                     }
                 }
             }
-            TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough => {
+            TagEnd::Emphasis | TagEnd::Strong => {
+                self.styles.pop();
+            }
+            TagEnd::Strikethrough => {
+                self.push_styled(STRIKE_SIGN, TextStyle::Dim);
                 self.styles.pop();
             }
             TagEnd::Link | TagEnd::Image => {
                 self.styles.pop();
-                if let Some(link) = self.link.take()
-                    && !self.line.plain_text().ends_with(&link)
+                if let Some(OpenLink { address, text }) = self.link.take()
+                    && address.strip_prefix("mailto:").unwrap_or(&address) != text
                 {
-                    self.push_styled(&format!(" ({link})"), TextStyle::Dim);
+                    self.push_styled(&format!(" ({address})"), TextStyle::Dim);
                 }
             }
             TagEnd::Table => {
@@ -219,9 +234,19 @@ impl MarkdownRenderer {
         } else {
             style
         };
+        if let Some(link) = &mut self.link {
+            link.text.push_str(text);
+        }
         match &mut self.table {
             Some(table) => table.push_text(text, style),
             None => self.line.push(text, style),
+        }
+    }
+
+    fn break_line(&mut self) {
+        match &mut self.table {
+            Some(table) => table.break_line(),
+            None => self.end_line(),
         }
     }
 
@@ -273,4 +298,60 @@ impl MarkdownRenderer {
     }
 }
 
-const CODE_INDENT: usize = 4;
+/// As people write it in tables, where Markdown has no other.
+fn is_line_break(html: &str) -> bool {
+    let name = html.trim_start_matches('<').trim_end_matches('>').trim_end_matches('/').trim_end();
+    name.eq_ignore_ascii_case("br")
+}
+
+/// What a line begins with.
+fn count_blanks(line: &StyledLine) -> usize {
+    line.plain_text().chars().take_while(|letter| *letter == ' ').count()
+}
+
+/// How far a wrapped line of code stands behind the line it belongs to.
+const CODE_INDENT: usize = 2;
+/// Stays readable without colours.
+const STRIKE_SIGN: &str = "~~";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn draw(text: &str, width: usize) -> Vec<String> {
+        render_blocks(text, width).iter().map(StyledLine::plain_text).collect()
+    }
+
+    /// A line that is continued is never taken for one of its own, however deep it stands.
+    #[test]
+    fn wrapped_code_stands_behind_its_own_indentation() {
+        let code = "```py\nif x:\n        print('one two three', four)\n```\n";
+        assert_eq!(
+            draw(code, 30),
+            ["  if x:", "          print('one two ", "            three', four)"]
+        );
+        for width in 4..40 {
+            let lines = draw(code, width);
+            assert!(lines.concat().replace(' ', "").ends_with("four)"), "{width}: {lines:?}");
+        }
+    }
+
+    /// Without colours, too.
+    #[test]
+    fn what_is_struck_out_can_be_seen() {
+        assert_eq!(draw("use ~~two~~ three", 40), ["use ~~two~~ three"]);
+    }
+
+    #[test]
+    fn an_address_is_shown_behind_other_words_only() {
+        assert_eq!(
+            draw("[a page](https://a.example/b), <https://a.example/c>, <me@a.example>", 90),
+            ["a page (https://a.example/b), https://a.example/c, me@a.example"]
+        );
+    }
+
+    #[test]
+    fn a_break_begins_a_line() {
+        assert_eq!(draw("one<br>two<BR />three <b>x</b>", 40), ["one", "two", "three <b>x</b>"]);
+    }
+}

@@ -9,7 +9,41 @@ use crate::styled_line::{StyledLine, TextStyle};
 pub(super) struct MarkdownTable {
     alignments: Vec<Alignment>,
     /// The first row is the heading.
-    rows: Vec<Vec<StyledLine>>,
+    rows: Vec<Vec<TableCell>>,
+}
+
+/// Its lines; most have one.
+#[derive(Clone, Debug, Default)]
+struct TableCell(Vec<StyledLine>);
+
+impl TableCell {
+    fn width(&self) -> usize {
+        self.0.iter().map(StyledLine::width).max().unwrap_or(0)
+    }
+
+    fn longest_word(&self) -> usize {
+        self.0.iter().map(longest_word).max().unwrap_or(0)
+    }
+
+    /// For a table that is shown as a list: breaks become blanks.
+    fn to_line(&self) -> StyledLine {
+        let mut whole = StyledLine::new();
+        for (number, line) in self.0.iter().enumerate() {
+            whole.push(if number > 0 { " " } else { "" }, TextStyle::Plain);
+            for span in &line.spans {
+                whole.push(span.text.as_str(), span.style);
+            }
+        }
+        whole
+    }
+
+    fn embolden(self) -> Self {
+        Self(self.0.into_iter().map(embolden).collect())
+    }
+
+    fn wrap(&self, width: usize) -> Vec<StyledLine> {
+        self.0.iter().flat_map(|line| line.wrap(width, 0)).collect()
+    }
 }
 
 impl MarkdownTable {
@@ -23,14 +57,24 @@ impl MarkdownTable {
 
     pub(super) fn start_cell(&mut self) {
         if let Some(row) = self.rows.last_mut() {
-            row.push(StyledLine::new());
+            row.push(TableCell(vec![StyledLine::new()]));
         }
     }
 
     pub(super) fn push_text(&mut self, text: &str, style: TextStyle) {
-        if let Some(cell) = self.rows.last_mut().and_then(|row| row.last_mut()) {
-            cell.push(text, style);
+        if let Some(line) = self.last_cell().and_then(|cell| cell.0.last_mut()) {
+            line.push(text, style);
         }
+    }
+
+    pub(super) fn break_line(&mut self) {
+        if let Some(cell) = self.last_cell() {
+            cell.0.push(StyledLine::new());
+        }
+    }
+
+    fn last_cell(&mut self) -> Option<&mut TableCell> {
+        self.rows.last_mut()?.last_mut()
     }
 
     pub(super) fn render(self, width: usize) -> Vec<StyledLine> {
@@ -48,11 +92,11 @@ impl MarkdownTable {
     fn fit_columns(&self, columns: usize, width: usize) -> Option<Vec<usize>> {
         let cells = |column: usize| self.rows.iter().filter_map(move |row| row.get(column));
         let mut widths: Vec<usize> = (0..columns)
-            .map(|column| cells(column).map(StyledLine::width).max().unwrap_or(0).max(1))
+            .map(|column| cells(column).map(TableCell::width).max().unwrap_or(0).max(1))
             .collect();
         // A column that is narrower than its longest word breaks that word.
         let mut least: Vec<usize> = (0..columns)
-            .map(|column| cells(column).map(longest_word).max().unwrap_or(0).max(1))
+            .map(|column| cells(column).map(TableCell::longest_word).max().unwrap_or(0).max(1))
             .collect();
         let room = width.saturating_sub(SEPARATOR.chars().count() * (columns - 1));
         if least.iter().sum::<usize>() > room {
@@ -75,7 +119,7 @@ impl MarkdownTable {
         let mut lines = Vec::new();
         let has_tall_rows = self.rows.iter().any(|row| {
             let mut cells = row.iter().zip(widths);
-            cells.any(|(cell, width)| cell.width() > *width)
+            cells.any(|(cell, width)| cell.0.len() > 1 || cell.width() > *width)
         });
         let rule = |sign: &str| {
             let parts: Vec<String> = widths.iter().map(|width| "─".repeat(*width)).collect();
@@ -91,8 +135,8 @@ impl MarkdownTable {
                 .enumerate()
                 .map(|(column, width)| {
                     let cell = row.get(column).cloned().unwrap_or_default();
-                    let cell = if number == 0 { embolden(cell) } else { cell };
-                    cell.wrap(*width, 0)
+                    let cell = if number == 0 { cell.embolden() } else { cell };
+                    cell.wrap(*width)
                 })
                 .collect();
             let height = cells.iter().map(Vec::len).max().unwrap_or(1);
@@ -130,16 +174,20 @@ impl MarkdownTable {
 
     fn render_list(&self, width: usize) -> Vec<StyledLine> {
         let Some((head, rows)) = self.rows.split_first() else { return Vec::new() };
+        if rows.is_empty() {
+            return head.iter().flat_map(|cell| cell.clone().embolden().wrap(width)).collect();
+        }
         let mut lines = Vec::new();
         for (number, row) in rows.iter().enumerate() {
             if number > 0 {
                 lines.push(StyledLine::from_text("─".repeat(width.min(20)), TextStyle::Dim));
             }
             for (column, cell) in row.iter().enumerate() {
-                let label = head.get(column).map(StyledLine::plain_text).unwrap_or_default();
-                let mut line = StyledLine::from_text(format!("{label}: "), TextStyle::Bold);
-                for span in &cell.spans {
-                    line.push(span.text.as_str(), span.style);
+                let label = head.get(column).map(TableCell::to_line).unwrap_or_default();
+                let label = format!("{}: ", label.plain_text());
+                let mut line = StyledLine::from_text(label, TextStyle::Bold);
+                for span in cell.to_line().spans {
+                    line.push(span.text, span.style);
                 }
                 lines.extend(line.wrap(width, 2));
             }
@@ -213,6 +261,33 @@ mod tests {
         assert!(lines.contains("a_long_identifier_of_code"), "{lines}");
         let narrow = draw(table, 30).join("\n");
         assert!(!narrow.contains("a_long_identifier_of_code"), "{narrow}");
+    }
+
+    /// Markdown has no other way to begin a line in a cell.
+    #[test]
+    fn a_cell_may_have_lines() {
+        let table =
+            "| way | steps |\n|---|---|\n| one | first<br>then **second** |\n| two | none |\n";
+        assert_eq!(
+            draw(table, 40),
+            [
+                "way │ steps",
+                "────┼────────────",
+                "one │ first",
+                "    │ then second",
+                "────┼────────────",
+                "two │ none",
+            ]
+        );
+        let narrow = draw(table, 10).join(" ");
+        let words: Vec<&str> = narrow.split_whitespace().collect();
+        assert!(words.join(" ").contains("steps: first then second"), "{words:?}");
+    }
+
+    #[test]
+    fn an_address_is_shown_once() {
+        let table = "| where |\n|---|\n| <https://example.org/a> |\n";
+        assert_eq!(draw(table, 80).join("\n").matches("example.org").count(), 1);
     }
 
     /// Whatever the width, no word of a table is lost.

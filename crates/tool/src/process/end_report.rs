@@ -35,7 +35,7 @@ pub(crate) fn render_end_cause(
         }
         ProcessEndCause::Cancelled => Some("Interrupted before it ended.".to_owned()),
         ProcessEndCause::TooManyProcesses => {
-            Some("Stopped: it started processes without end, more than are allowed.".to_owned())
+            Some("Stopped: it started too many processes.".to_owned())
         }
         ProcessEndCause::TooMuchOutput => {
             Some(format!("Stopped: it wrote more than {spill_max} bytes, the most that is kept."))

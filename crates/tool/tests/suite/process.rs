@@ -74,7 +74,7 @@ async fn a_swarm_is_stopped() {
     let began = Instant::now();
     let outcome = project.bash(command).await;
     let took = began.elapsed();
-    assert!(text(&outcome).contains("started processes without end"), "{}", text(&outcome));
+    assert!(text(&outcome).contains("started too many processes"), "{}", text(&outcome));
     assert!(took < Duration::from_secs(240), "{took:?}");
     let left = Command::new("pgrep").args(["-f", "^sleep 900.125$"]).output();
     assert_eq!(left.map(|left| left.stdout).unwrap_or_default(), b"");

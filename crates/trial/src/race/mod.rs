@@ -111,7 +111,7 @@ fn begin_trial(
     let config = find_config(lookup)?;
     let name = format!("race-{}", random::generate_name());
     let lost = |why: String| {
-        CommandError::failure(format!("the files of that moment cannot be had: {why}"))
+        CommandError::failure(format!("the files of that moment are not available: {why}"))
     };
     match Trial::begin(shared, &config, &name) {
         Ok(trial) => match snapshot.map_or(Ok(()), |snapshot| trial.go_to(shared, snapshot)) {
@@ -123,7 +123,7 @@ fn begin_trial(
         },
         Err(why) => {
             write_error_line(&format!(
-                "race: {why}; each runs in a copy, without ignored folders and not held in it"
+                "race: {why}; each runs in a copy without ignored folders, and is not confined to it"
             ));
             Trial::begin_in_copy(shared, &config, &name, snapshot).map_err(lost)
         }

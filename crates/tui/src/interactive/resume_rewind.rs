@@ -182,8 +182,8 @@ impl PromptHandler {
         let mut prompts = messages.iter().filter(|traced| traced.is_prompt).map(|it| it.record);
         let begin = prompt.checked_sub(1).and_then(|at| prompts.nth(at)).unwrap_or(u64::MAX);
         let end = prompts.next().unwrap_or(u64::MAX);
-        let spans = open_change_log(journal)?.find_spans_after(begin.saturating_sub(1));
-        let spans = spans.into_iter().filter(|span| span.record < end && !span.is_rewind);
+        let spans = open_change_log(journal)?.find_live_spans().into_iter();
+        let spans = spans.filter(|span| (begin..end).contains(&span.record));
         let changing: Vec<String> = spans.flat_map(|span| span.calls).collect();
         let calls = list_calls(journal)?.into_iter().rev();
         let calls = calls.filter(|call| changing.iter().any(|id| id == call.id.as_str()));
@@ -236,12 +236,14 @@ fn pick_prompt(prompts: Vec<TracedMessage>) -> PromptAction {
 /// What would change, and the question below it.
 fn preview_rewind(text: &str, report: &Value, call: Option<&str>) -> PromptAction {
     let files = list_files(report);
-    // The conversation, a line for each file, and the rest.
     let lead = match call {
         Some(call) => words::describe_rewind_to_call(call),
         None => text.lines().next().unwrap_or_default().to_owned(),
     };
-    let rest: Vec<&str> = text.lines().skip(1 + files.len()).collect();
+    let changes = report.get("changes").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    let lines = changes.iter().map(|change| read_diff(change).lines().count());
+    // Of large changes only the counts are shown.
+    let has_diffs = lines.sum::<usize>() <= PREVIEW_LINES_MAX;
     let to_change = |file: &Value| {
         let is_removed = file.get("removed").and_then(Value::as_bool).unwrap_or(false);
         let note = match file.get("standing").and_then(Value::as_str) {
@@ -250,14 +252,24 @@ fn preview_rewind(text: &str, report: &Value, call: Option<&str>) -> PromptActio
             Some(_) | None if is_removed => words::REMOVED,
             Some(_) | None => "",
         };
-        FileChangeView::from_report(file, note)
+        let view = FileChangeView::from_report(file, note);
+        let change = changes.iter().find(|change| {
+            let path = change.get("path").and_then(Value::as_str);
+            path.is_some_and(|path| Path::new(&view.path).ends_with(path))
+        });
+        let diff = change.filter(|_| has_diffs).map(read_diff).unwrap_or_default().to_owned();
+        FileChangeView { diff, ..view }
     };
     PromptAction::ShowChanges {
         lead,
         files: files.iter().map(to_change).collect(),
-        rest: rest.join("\n"),
+        rest: rewind::describe_preview(report).trim_end().to_owned(),
         picker: Some(pick_rewind_scope(report)),
     }
+}
+
+fn read_diff(change: &Value) -> &str {
+    change.get("diff").and_then(Value::as_str).unwrap_or_default()
 }
 
 fn list_files(report: &Value) -> &[Value] {
@@ -327,3 +339,5 @@ pub(super) fn list_session_items(cwd: &Path) -> Result<Vec<PickerItem>, CommandE
 /// A list cuts it to the width of the screen.
 const LABEL_MAX: usize = 200;
 const SESSIONS_MAX: usize = 500;
+/// Lines of all diffs of a preview.
+const PREVIEW_LINES_MAX: usize = 200;

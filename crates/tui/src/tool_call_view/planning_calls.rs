@@ -54,7 +54,7 @@ impl PlanningCall {
                 .into_iter()
                 .map(|line| line.indent(2))
                 .collect(),
-            Self::Questions(_) => render_answers(outcome, width),
+            Self::Questions(questions) => render_answers(questions, outcome, width),
         }
     }
 }
@@ -69,14 +69,19 @@ fn render_task(todo: &Value, width: usize) -> Vec<StyledLine> {
     StyledLine::from_text(format!("  {sign} {words}"), style).wrap(width, 4)
 }
 
-fn render_answers(outcome: &ToolOutcome, width: usize) -> Vec<StyledLine> {
+/// In the order in which they were asked.
+fn render_answers(questions: &Value, outcome: &ToolOutcome, width: usize) -> Vec<StyledLine> {
     let structured = outcome.structured.as_ref();
     let structured: Option<Value> =
         structured.and_then(|structured| serde_json::from_str(structured.as_str()).ok());
     let answers = structured.as_ref().and_then(|whole| whole.get("answers")?.as_object());
     let Some(answers) = answers else { return Vec::new() };
     let mut lines = Vec::new();
-    for (question, answer) in answers {
+    let asked = questions.as_array().map(Vec::as_slice).unwrap_or_default().iter();
+    let asked: Vec<&str> = asked.filter_map(|asked| asked.get("question")?.as_str()).collect();
+    let others = answers.keys().map(String::as_str).filter(|other| !asked.contains(other));
+    for question in asked.iter().copied().chain(others) {
+        let Some(answer) = answers.get(question) else { continue };
         let answer = answer.as_str().map_or_else(|| answer.to_string(), str::to_owned);
         let line =
             StyledLine::from_text(format!("  {} ", text::to_one_line(question)), TextStyle::Dim)

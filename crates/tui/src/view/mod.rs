@@ -89,7 +89,9 @@ pub fn render_linear(app: &App) -> (Vec<StyledLine>, String) {
             };
             let text = app.input.composer.text();
             let last = text.rsplit('\n').next().unwrap_or_default();
-            (keys, format!("> {}", windlass_permission::sanitize::escape_invisible(last)))
+            // What comes next is read aloud without a sign before each of its lines.
+            let sign = if app.run.is_busy() && text.is_empty() { "" } else { "> " };
+            (keys, format!("{sign}{}", windlass_permission::sanitize::escape_invisible(last)))
         }
     }
 }

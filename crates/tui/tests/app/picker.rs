@@ -70,6 +70,22 @@ fn numbers_choose_in_a_short_list_and_notes_stand_in_a_column() {
     assert!(wide.render(200, 9)[1].width() > 150, "the whole width is used");
 }
 
+/// Two models whose names begin alike are two rows on a narrow screen, too.
+#[test]
+fn names_are_whole_on_a_narrow_screen() {
+    let item = |label: &str| PickerItem {
+        value: label.to_owned(),
+        label: label.to_owned(),
+        description: "1,000,000 tokens · $10.00 in, $50.00 out".to_owned(),
+    };
+    let names = ["anthropic/claude-fable-5", "anthropic/claude-fable-5-1", "anthropic/claude-opus"];
+    let shown = Picker::new("Which?", names.map(item).to_vec()).render(40, 12);
+    let shown: Vec<String> = shown.iter().map(StyledLine::plain_text).collect();
+    for name in names {
+        assert!(shown[1..4].iter().any(|row| row.contains(&format!("{name} "))), "{shown:?}");
+    }
+}
+
 #[test]
 fn letters_search_and_arrows_choose() {
     let down = InputKey::Move(CursorMove::Down);

@@ -26,7 +26,7 @@ impl ActRequest {
         let body: Value = match body.is_empty() {
             true => Value::Null,
             false => serde_json::from_slice(body).map_err(|error| {
-                ViewFailure::bad_request(&format!("the body is no JSON: {error}"))
+                ViewFailure::bad_request(&format!("the body is not JSON: {error}"))
             })?,
         };
         let missing = |name: &str| ViewFailure::bad_request(&format!("`{name}` is missing"));
@@ -50,7 +50,7 @@ impl ActRequest {
                 let files = body.get("files").and_then(Value::as_bool).unwrap_or(false);
                 Self::Rewind { item: item.ok_or_else(|| missing("item"))?, files }
             }
-            _ => return Err(ViewFailure::not_found("there is no such act")),
+            _ => return Err(ViewFailure::not_found("there is no such action")),
         })
     }
 }

@@ -168,7 +168,7 @@ impl OpenSession {
         let messages = traced.await.map_err(|error| ViewFailure::failed(&error.to_string()))??;
         let mut prompts = messages.iter().filter(|message| message.is_prompt);
         let number = prompts.position(|message| message.record == seq);
-        let number = number.ok_or_else(|| ViewFailure::bad_request("this item is no prompt"))?;
+        let number = number.ok_or_else(|| ViewFailure::bad_request("this item is not a prompt"))?;
         self.record("rewind")?;
         let wanted = RewindArguments {
             to: Some((number + 1).to_string()),

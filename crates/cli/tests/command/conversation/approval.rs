@@ -217,7 +217,8 @@ fn questions_of_the_model_are_answered_one_by_one() {
     talk.key("3");
     talk.until("Your answer:");
     talk.key("seven\r");
-    talk.until("Seven elms, then.");
+    let shown = talk.until("Seven elms, then.");
+    assert!(shown.contains("  Which tree? → elm\n  How many? → seven\n"), "as asked: {shown}");
     assert_eq!(talk.end(), Some(0));
 }
 

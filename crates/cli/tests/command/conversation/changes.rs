@@ -40,6 +40,38 @@ fn differences_are_shown_as_edits_are() {
     assert_eq!(talk.end(), Some(0));
 }
 
+/// What was taken back is no change of the prompt that is the last one now.
+#[test]
+fn a_difference_counts_no_prompt_that_was_rewound() {
+    let dirs = TestDirs::new();
+    let write = json!({"file_path": dirs.file("made.txt"), "content": "one\ntwo\n"});
+    let script = Script::new()
+        .answer(ScriptedAnswer::text("Hello.").when("say hello"))
+        .answer(ScriptedAnswer::call("Write", write).when("write it"))
+        .answer(ScriptedAnswer::text("It is written.").repeat(0));
+    let server = play(script);
+    let flags = ["--permission-mode", "acceptEdits", "--", "say hello"];
+    let mut talk = Talk::sized(dirs.asking(&server.url(), &flags), 40, 80);
+    talk.until("Hello.");
+    talk.until(READY);
+    talk.key("write it\r");
+    talk.until("It is written.");
+    talk.until(READY);
+    talk.key("/rewind 2\r");
+    let shown = talk.until("Yes, conversation and files");
+    let (_, preview) = shown.split_once("Would rewind").expect("a preview");
+    for words in ["\n  made.txt  +0 −2  removed\n", "1 -one\n", "\nWould restore 1 file."] {
+        assert!(preview.contains(words), "{words:?}:\n{shown}");
+    }
+    assert!(!preview.contains("@@") && preview.matches("made.txt").count() == 1, "{shown}");
+    talk.key("conversation and files\r");
+    talk.until("Conversation rewound to");
+    talk.until("> write it");
+    talk.key("\u{15}/diff\r");
+    talk.until("No files changed since your last prompt.");
+    assert_eq!(talk.end(), Some(0));
+}
+
 #[test]
 fn files_that_others_changed_are_asked_about_one_by_one() {
     let (dirs, _server, mut talk) = two_files();

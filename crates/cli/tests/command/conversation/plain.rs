@@ -18,6 +18,8 @@ fn hold_conversation(talk: &mut Talk) {
     assert!(shown.contains("● Bash(touch made.txt)"), "{shown}");
     let sent = talk.sent();
     assert!(!sent.contains('\u{1b}'), "{sent:?}");
+    // Only the composer that waits has a line with nothing but its sign.
+    assert!(shown.lines().filter(|line| line.trim() == ">").count() <= 1, "{shown}");
     // Nothing is said twice.
     assert_eq!(sent.matches("Run this command?").count(), 1, "{sent:?}");
     assert_eq!(sent.matches("It is there.").count(), 1, "{sent:?}");

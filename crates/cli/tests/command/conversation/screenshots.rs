@@ -96,7 +96,7 @@ const ANSWER: &str = "# What I found\n\nThe greeting is built by **concatenation
     print(f\"hello {name}\")\n```\n\n\
     | way | lines changed | what it means for callers |\n|:---|---:|:---|\n\
     | f-string | 1 | nothing changes, numbers work |\n| check | 3 | they see a clear error |\n\n\
-    > Readability counts.\n\nShall I go on?";
+    > Readability counts.\n\nShould I go ahead?";
 
 fn conversation() -> Script {
     let folder = "src/app.py";
@@ -108,7 +108,7 @@ fn conversation() -> Script {
     Script::new()
         .answer(ScriptedAnswer::text(ANSWER).when("why does"))
         .answer(
-            ScriptedAnswer::text("I run the tests first.")
+            ScriptedAnswer::text("First, the tests.")
                 .tool(
                     "Bash",
                     json!({
@@ -116,7 +116,7 @@ fn conversation() -> Script {
                         "description": "Run the tests",
                     }),
                 )
-                .when("mend it"),
+                .when("fix it"),
         )
         .answer(ScriptedAnswer::call("Read", json!({"file_path": folder})).when_result("1 failed"))
         .answer(ScriptedAnswer::call("Edit", edit).when_result("Say hello"))
@@ -130,14 +130,14 @@ fn conversation() -> Script {
             )
             .when_result(""),
         )
-        .answer(ScriptedAnswer::text("Mended; not committed.").repeat(0))
+        .answer(ScriptedAnswer::text("Fixed; not committed.").repeat(0))
 }
 
 fn planning() -> Script {
     let todo = |content: &str, status: &str| json!({"content": content, "status": status, "activeForm": content});
     let todos = [
         todo("read src/app.py", "completed"),
-        todo("mend the greeting", "in_progress"),
+        todo("fix the greeting", "in_progress"),
         todo("write a test for numbers, for None and for a name that is very long", "pending"),
     ];
     let question = json!({"questions": [{
@@ -150,14 +150,14 @@ fn planning() -> Script {
         "multiSelect": false,
     }]});
     let plan: Value = json!({
-        "plan": "# Mend the greeting\n\n1. Replace the concatenation in `src/app.py`.\n2. Add a test \
+        "plan": "# Fix the greeting\n\n1. Replace the concatenation in `src/app.py`.\n2. Add a test \
                  with a number.\n\n**Not touched:** the command line.",
     });
     Script::new()
         .answer(ScriptedAnswer::call("TodoWrite", json!({"todos": todos})).when("plan it"))
         .answer(ScriptedAnswer::call("AskUserQuestion", question).when_result("Noted"))
         .answer(ScriptedAnswer::call("ExitPlanMode", plan).when_result("3.8"))
-        .answer(ScriptedAnswer::text("Then I begin.").repeat(0))
+        .answer(ScriptedAnswer::text("Starting now.").repeat(0))
 }
 
 fn shoot_all(setup: Setup) {
@@ -183,8 +183,8 @@ fn shoot_conversation(setup: Setup) {
     talk.key("why does @src/app.py fail?");
     talk.until("fail?");
     talk.key("\r");
-    setup.shoot(&talk, "5-answer", "Shall I go on?");
-    talk.key("mend it\r");
+    setup.shoot(&talk, "5-answer", "Should I go ahead?");
+    talk.key("fix it\r");
     until_asked(&talk, "Run this command?");
     setup.shoot(&talk, "6-command-question", "Run this command?");
     talk.key("2");
@@ -222,7 +222,7 @@ fn shoot_planning(setup: Setup) {
     until_asked(&talk, "Approve this plan?");
     setup.shoot(&talk, "b-plan-question", "keep planning");
     talk.key("2");
-    setup.shoot(&talk, "c-planned", "Then I begin.");
+    setup.shoot(&talk, "c-planned", "Starting now.");
     assert_eq!(talk.end(), Some(0));
 }
 

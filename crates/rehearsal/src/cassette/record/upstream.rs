@@ -48,7 +48,7 @@ impl Upstream {
             return Err(RecordError::Upstream { url, problem });
         }
         if !matches!(url.scheme(), "http" | "https") {
-            return Err(refuse("only http and https are spoken here"));
+            return Err(refuse("only http and https are supported"));
         }
         if url.host_str().is_none_or(str::is_empty) {
             return Err(refuse("it names no host"));
