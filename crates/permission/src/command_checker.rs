@@ -23,6 +23,7 @@ use crate::shell_command::{
     find_search_roots, is_file_reader, may_leave_workspace, reads_outside_repository,
     strip_wrappers,
 };
+use crate::unheld_edit::look_at_transfers;
 use crate::workspace_roots::{WorkspaceRoots, is_harmless_device};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -153,7 +154,7 @@ impl<'a> CommandChecker<'a> {
         match classify_effect(part) {
             CommandEffect::ChangesShellState => Ok(AllowReason::ShellState),
             CommandEffect::Reads(look) => {
-                if look.cell == CellNeed::Needed && self.policy.cell == CellSupport::Missing {
+                if self.policy.cell == CellSupport::Missing && self.needs_cell(part) {
                     return Err(explain::describe_missing_cell());
                 }
                 if look.asks_repository && !self.is_in_own_repository(part) {
@@ -217,6 +218,7 @@ impl<'a> CommandChecker<'a> {
             if part.words.iter().any(|word| word.text == "git") {
                 self.is_in_own_repository(part);
             }
+            look_at_transfers(part, self.roots);
         }
     }
 
@@ -254,7 +256,22 @@ impl<'a> CommandChecker<'a> {
     }
 
     fn needs_cell(&self, part: &SimpleCommand) -> bool {
-        matches!(classify_effect(part), CommandEffect::Reads(look) if look.cell == CellNeed::Needed)
+        let CommandEffect::Reads(look) = classify_effect(part) else { return false };
+        look.cell == CellNeed::Needed || self.compares_directories(part, &look)
+    }
+
+    /// Beside a directory, `diff` reads the file of the same name in it, and follows it if it is a
+    /// symlink.
+    fn compares_directories(&self, part: &SimpleCommand, look: &ReadOnlyWords<'_>) -> bool {
+        let words = strip_wrappers(&part.words).unwrap_or(&part.words);
+        let is_directory = |word: &Cow<'_, ShellWord>| {
+            let files = word.as_known().and_then(|text| {
+                self.roots.resolve_text(text, part.working_directories.as_slice())
+            });
+            files.is_none_or(|files| files.iter().any(|file| file.entry == PathEntry::Directory))
+        };
+        let is_diff = words.first().is_some_and(|word| word.text == "diff");
+        is_diff && look.files.iter().any(|word| !word.is_pipe() && is_directory(word))
     }
 
     /// May it run only because files that deny rules hide are invisible to it?
