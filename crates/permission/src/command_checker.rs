@@ -14,6 +14,7 @@ use windlass_vocabulary::PermissionMode;
 use crate::confinement::{CellSupport, Confinement};
 use crate::explain;
 use crate::file_system_view::{FileSystemView, PathAccess, PathEntry, ResolvedPath, resolve_links};
+use crate::path_pattern::{MatchSense, PathPattern};
 use crate::policy::Policy;
 use crate::rule::Rule;
 use crate::shell_command::{
@@ -23,7 +24,7 @@ use crate::shell_command::{
     find_search_roots, is_file_reader, may_leave_workspace, reads_outside_repository,
     strip_wrappers,
 };
-use crate::unheld_edit::look_at_transfers;
+use crate::unheld_edit::{DirectoryChange, list_changed_directories, look_at_transfers};
 use crate::workspace_roots::{WorkspaceRoots, is_harmless_device};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -95,6 +96,9 @@ impl<'a> CommandChecker<'a> {
                 None => UncoveredPart { why, has_rule: false },
             })?;
         }
+        if let Some(why) = self.find_denied_inside(part, covering.is_some()) {
+            return Err(UncoveredPart { why, has_rule: covering.is_some() });
+        }
         if let Some(rule) = covering {
             return Ok(AllowReason::Rule(rule));
         }
@@ -147,6 +151,33 @@ impl<'a> CommandChecker<'a> {
         };
         let mut files = files.iter().filter(|file| !is_named(file));
         files.try_for_each(|word| self.check_file(word, part, PathAccess::Read))
+    }
+
+    /// Would it take a file along, in a directory, from where a deny rule names it? A cell hides it
+    /// from a copy, but not from a move.
+    fn find_denied_inside(&self, part: &SimpleCommand, has_rule: bool) -> Option<String> {
+        let denials = &self.policy.rules.deny;
+        let may_speak = |rule: &&Rule| matches!(rule.tool.as_str(), "Read" | "Edit" | "Write");
+        denials.iter().find(may_speak)?;
+        let (change, directories) = list_changed_directories(part, self.roots)?;
+        if change == DirectoryChange::Copied
+            && !has_rule
+            && self.policy.cell != CellSupport::Missing
+        {
+            return None;
+        }
+        let root = self.policy.root();
+        let rule = denials.iter().filter(may_speak).find(|rule| {
+            let pattern = rule.content.as_deref().unwrap_or_default();
+            let is_affected = match change {
+                DirectoryChange::Copied => rule.tool == "Read",
+                DirectoryChange::Moved => rule.tool == "Read" || is_anchored(pattern),
+                DirectoryChange::Removed => rule.tool != "Read" && is_anchored(pattern),
+            };
+            let pattern = PathPattern::new(pattern, MatchSense::Wide);
+            is_affected && directories.iter().any(|path| pattern.matches(&path.join("**"), root))
+        })?;
+        Some(explain::describe_denied_inside(rule))
     }
 
     /// May the part run because of what it does, without a rule?
@@ -427,6 +458,11 @@ impl CommandChecker<'_> {
         let files = find_read_words(part).into_iter().filter_map(resolve).flatten();
         files.map(|file| file.real).collect()
     }
+}
+
+/// Does a pattern of a rule name a place, and not a name anywhere?
+fn is_anchored(pattern: &str) -> bool {
+    pattern.trim_end_matches('/').contains('/') && !pattern.starts_with("**/")
 }
 
 /// May this directory be the root of a repository? A bare one has no `.git`.

@@ -153,6 +153,10 @@ pub(crate) fn describe_missing_cell() -> String {
         .to_owned()
 }
 
+pub(crate) fn describe_denied_inside(rule: &Rule) -> String {
+    format!("it may take along or remove a file that the deny rule `{rule}` speaks of")
+}
+
 pub(crate) fn describe_followed_link(part: &str) -> String {
     format!(
         "`{}` may write to where a link in its target leads, and nothing on this line is confined",

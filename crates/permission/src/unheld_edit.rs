@@ -55,8 +55,43 @@ pub(crate) fn find_unjudged_file(
     None
 }
 
+/// What a command does with whole directories.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DirectoryChange {
+    Copied,
+    Moved,
+    Removed,
+}
+
+/// The directories that a part copies, moves or removes with everything in them.
+pub(crate) fn list_changed_directories(
+    part: &SimpleCommand,
+    roots: &WorkspaceRoots<'_>,
+) -> Option<(DirectoryChange, Vec<PathBuf>)> {
+    let words = strip_wrappers(&part.words).unwrap_or(&part.words);
+    let change = match words.first().and_then(ShellWord::as_certain)? {
+        "cp" => DirectoryChange::Copied,
+        "mv" => DirectoryChange::Moved,
+        "rm" => DirectoryChange::Removed,
+        _ => return None,
+    };
+    // The target is a name that stays, but nothing tells it apart where an option may name it.
+    let sources = match find_file_operands(words) {
+        Some(operands) if change != DirectoryChange::Removed => operands.reads,
+        _ => words.iter().skip(1).filter(|word| !word.text.starts_with('-')).collect(),
+    };
+    let resolve = |word: &&ShellWord| {
+        list_matching_paths(word, &part.working_directories, roots)
+            .unwrap_or_else(|| resolve_word(word, part, roots))
+    };
+    let paths = sources.iter().flat_map(resolve).map(|path| path.spelled);
+    let is_directory = |path: &PathBuf| roots.file_system.entry_at(path) == PathEntry::Directory;
+    Some((change, paths.filter(is_directory).collect()))
+}
+
 /// Looks up every path that the decision may need.
 pub(crate) fn look_at_transfers(part: &SimpleCommand, roots: &WorkspaceRoots<'_>) {
+    list_changed_directories(part, roots);
     if let Some(transfer) = Transfer::find(part, roots) {
         transfer.writes_through_link(part, roots);
     }

@@ -135,3 +135,35 @@ fn without_a_cell_directories_are_not_compared_unasked() {
         assert!(allows(&without, command), "{command}");
     }
 }
+
+/// Under another name no rule would speak of it.
+#[test]
+fn no_directory_takes_a_denied_file_along() {
+    use CellSupport::{Available, Missing};
+    let deny = ["-Read(deep/er/key)", "-Edit(old/f)"];
+    let ruled = ["+Bash(mv:*)", "+Bash(cp:*)", "+Bash(rm:*)", deny[0], deny[1]];
+    for (cell, command, by_mode, by_rule) in [
+        (Available, "mv deep t", false, false),
+        (Available, "mv deep/er t", false, false),
+        (Available, "mv -t e deep", false, false),
+        (Available, "mv dee* e", false, false),
+        (Available, "mv old t", false, false),
+        (Available, "rm -r old", false, false),
+        (Available, "rm -r deep", true, true),
+        // The sandbox of an edit hides it.
+        (Available, "cp -r deep t", true, false),
+        (Missing, "cp -r deep t", false, false),
+        (Missing, "mv deep t", false, false),
+        (Available, "mv a t", true, true),
+        (Available, "mv x deep/", true, true),
+        (Missing, "cp -r a t", true, true),
+        (Available, "rm -r a", true, true),
+    ] {
+        let edits = Policy { cell, ..policy(PermissionMode::AcceptEdits, &deny) };
+        assert_eq!(allows(&edits, command), by_mode, "{cell:?} {command}");
+        let rules = Policy { cell, ..policy(PermissionMode::Default, &ruled) };
+        assert_eq!(allows(&rules, command), by_rule, "{cell:?} {command} with rules");
+    }
+    let bare = Policy { cell: Available, ..policy(PermissionMode::AcceptEdits, &["-Read(.env)"]) };
+    assert!(!allows(&bare, "mv a t") && allows(&bare, "mv x t") && allows(&bare, "rm -r a"));
+}
