@@ -21,8 +21,8 @@ use crate::shell_command::{
     CellNeed, CommandEffect, CommandPattern, ParsedCommandLine, ProgramStart, ReadOnlyWords,
     RuleCoverage, ShellWord, SimpleCommand, analyze_read_only_words, base_name, classify_effect,
     find_git_directory, find_path_candidates, find_program_start, find_read_words,
-    find_search_roots, is_file_reader, may_leave_workspace, reads_outside_repository,
-    strip_wrappers,
+    find_search_roots, is_file_reader, list_matching_paths, may_leave_workspace,
+    reads_outside_repository, strip_wrappers,
 };
 use crate::unheld_edit::{DirectoryChange, list_changed_directories, look_at_transfers};
 use crate::workspace_roots::{WorkspaceRoots, is_harmless_device};
@@ -194,6 +194,9 @@ impl<'a> CommandChecker<'a> {
                 if look.walks_directories && self.hides_files() && !self.is_hidden_by_cell(&look) {
                     return Err("it may meet a file that a deny rule hides".to_owned());
                 }
+                if self.policy.cell == CellSupport::Missing {
+                    look.files.iter().try_for_each(|word| self.check_matched_names(word, part))?;
+                }
                 look.files
                     .iter()
                     .try_for_each(|word| self.check_file(word, part, PathAccess::Read))?;
@@ -205,6 +208,22 @@ impl<'a> CommandChecker<'a> {
             }
             CommandEffect::Edits(_) => Err("it changes files".to_owned()),
             CommandEffect::Anything => Err("not known to be read-only".to_owned()),
+        }
+    }
+
+    /// A file whose name begins with a dash acts as an option, such as `--files0-from=x`.
+    fn check_matched_names(&self, word: &ShellWord, part: &SimpleCommand) -> Result<(), String> {
+        let is_first = word.known.is_none() && word.may_be_option();
+        let matches = list_matching_paths(word, &part.working_directories, self.roots);
+        let is_option = |path: &ResolvedPath| {
+            part.working_directories.as_slice().iter().any(|place| {
+                let name = path.spelled.strip_prefix(place).unwrap_or(&path.spelled);
+                name.as_os_str().as_encoded_bytes().starts_with(b"-")
+            })
+        };
+        match is_first && matches.unwrap_or_default().iter().any(is_option) {
+            true => Err(format!("a file that `{}` stands for acts as an option", word.text)),
+            false => Ok(()),
         }
     }
 

@@ -122,6 +122,28 @@ fn without_a_cell_a_ruled_move_brings_no_link_to_what_runs_unasked() {
     }
 }
 
+/// A file named like an option is one where a pattern stands for it.
+#[test]
+fn without_a_cell_no_file_name_acts_as_an_option() {
+    let mut tree = tree();
+    for file in ["--files0-from=k", "n/a", "n/-r"] {
+        tree.insert(&Path::new("/w/repo").join(file), PathEntry::File);
+    }
+    let without = Policy { cell: CellSupport::Missing, ..policy(PermissionMode::Default, &[]) };
+    let allows = |command: &str| {
+        let call = call("Bash", &json!({ "command": command }));
+        let facts = inspection(EffectClass::Effect);
+        let decided = decide_with_file_system(&without, call, &facts, PriorDecision::None, &tree);
+        matches!(decided, PermissionDecision::Allow(_))
+    };
+    for command in ["wc *files*", "wc -l *from*", "cd n && grep x *", "du ?-files0-*"] {
+        assert!(!allows(command), "{command}");
+    }
+    for command in ["wc -l n/*", "wc -l ./*x*", "cat y* x*"] {
+        assert!(allows(command), "{command}");
+    }
+}
+
 /// `diff` reads the file of the same name in a directory, wherever it leads.
 #[test]
 fn without_a_cell_directories_are_not_compared_unasked() {
