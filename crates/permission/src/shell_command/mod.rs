@@ -20,6 +20,7 @@ mod git_command;
 mod interpreter;
 mod jq_command;
 mod loose_scanner;
+mod named_programs;
 mod parsed_command_line;
 mod parsed_script;
 mod plain_words;

@@ -376,3 +376,37 @@ fn a_variable_that_is_computed_or_read_is_not_taken_for_what_is_written() {
         ],
     );
 }
+
+/// A deny rule for a program asks where another program is told to start it.
+#[test]
+fn a_denied_program_that_another_one_may_start_is_asked_about() {
+    for command in [
+        "uv run rm x",
+        "poetry run rm x",
+        "npm exec -- rm x",
+        "direnv exec . rm x",
+        "concurrently 'rm x'",
+        "runuser -c 'rm x'",
+        "fd -x rm",
+        "rg --pre rm x",
+        "rg --pre=rm x",
+        "sort --compress-program=/bin/rm y",
+        "split --filter='rm x' y",
+        "tar cf a.tar y --to-command='rm x'",
+        "rsync -e 'rm x' a b:",
+        "less '+!rm x' y",
+        "GIT_PAGER='rm x' git log",
+        "let a='b[$(rm x)]'",
+        "printf -v 'a[$(rm x)]' x",
+        "test -v 'a[`rm x`]'",
+    ] {
+        let (got, why) = bash(&["+Bash", "-Bash(rm:*)"], command);
+        assert_eq!(got, Ask, "{command}: {why}");
+        let (got, why) = bash(&["+Bash", "-Bash(curl:*)"], command);
+        assert_eq!(got, Allow, "{command}: {why}");
+    }
+    for command in ["git rm x", "docker rm x", "git commit -m 'rm it'", "uv sync", "tar cf rm y"] {
+        let (got, why) = bash(&["+Bash", "-Bash(rm:*)"], command);
+        assert_eq!(got, Allow, "{command}: {why}");
+    }
+}
