@@ -181,23 +181,24 @@ impl<'p> Transfer<'p> {
 
     /// May it write to where a symlink in its target directory leads?
     fn writes_through_link(&self, part: &SimpleCommand, roots: &WorkspaceRoots<'_>) -> bool {
-        let targets = self.targets.iter().filter(|target| is_directory(target, roots));
+        let mut targets = self.targets.iter().filter(|target| is_directory(target, roots));
         let leads_out = |path: &Path| {
             let is_link = matches!(roots.file_system.entry_at(path), PathEntry::Symlink(_));
             is_link && !roots.is_inside(&resolve_links(roots.file_system, path, Path::new("")))
         };
-        self.copies
-            && targets.clone().any(|target| {
+        if !self.copies {
+            return false;
+        }
+        // The same words again in a loop, over what the last round has brought.
+        let comes_again = |word: &&ShellWord| word.is_choice && brings_links(word, part, roots);
+        self.sources.iter().any(comes_again)
+            || targets.any(|target| {
                 self.sources.iter().any(|source| {
+                    let names = list_names(source, part, roots);
                     brings_links(source, part, roots)
-                        || list_names(source, part, roots)
-                            .iter()
-                            .any(|name| leads_out(&target.real.join(name)))
+                        || names.iter().any(|name| leads_out(&target.real.join(name)))
                 })
             })
-            // The same words again in a loop, over what the last round has brought.
-            || self.copies
-                && self.sources.iter().any(|word| word.is_choice && brings_links(word, part, roots))
     }
 }
 
