@@ -10,7 +10,7 @@ use windlass_driver::{CommandCellConfig, ToolCellLauncher, ToolSessionContext};
 use windlass_host::environment::process_environment;
 use windlass_host::user_directories;
 use windlass_permission::{CellSupport, Policy, Rules};
-use windlass_sandbox::{SYSTEM_SECRETS, SandboxProbeOptions, secrets};
+use windlass_sandbox::{Cell, SYSTEM_SECRETS, SandboxProbeOptions, secrets};
 
 use crate::sandbox::{ENTRY_SUBCOMMAND, resolve_path};
 
@@ -43,6 +43,12 @@ pub(crate) fn hold_unasked_commands(tool_context: &mut ToolSessionContext, polic
         }
         Err(_) => CellSupport::Missing,
     };
+}
+
+/// Can this machine confine commands that run without a question?
+#[must_use]
+pub fn find_support() -> CellSupport {
+    Cell::probe().map_or(CellSupport::Missing, |_| CellSupport::Available)
 }
 
 /// Files that our tools must not read through another hard link.

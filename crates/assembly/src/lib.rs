@@ -5,7 +5,7 @@
 //! `ProjectFiles`, `PromptPlan`, `ToolSetup`, and `SessionPlan` (everything a front end needs to
 //! start). A stage that changes an earlier result returns it changed (`apply_to`).
 
-mod cell;
+pub mod cell;
 pub mod date;
 pub mod demo_session;
 pub mod directories;

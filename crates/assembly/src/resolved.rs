@@ -212,6 +212,7 @@ pub fn load_policy(
     let directories = layers.add_directories(canonicalize_directories(&options.add_dir)?);
     let mut policy = build_policy(options, &cwd, &directories)?;
     layers.apply_permissions(&mut policy, options)?;
+    policy.cell = crate::cell::find_support();
     Ok((policy, layers))
 }
 

@@ -14,15 +14,17 @@ use windlass_vocabulary::PermissionMode;
 use crate::confinement::{CellSupport, Confinement};
 use crate::explain;
 use crate::file_system_view::{FileSystemView, PathAccess, PathEntry, ResolvedPath, resolve_links};
+use crate::path_pattern::{MatchSense, PathPattern};
 use crate::policy::Policy;
 use crate::rule::Rule;
 use crate::shell_command::{
     CellNeed, CommandEffect, CommandPattern, ParsedCommandLine, ProgramStart, ReadOnlyWords,
     RuleCoverage, ShellWord, SimpleCommand, analyze_read_only_words, base_name, classify_effect,
     find_git_directory, find_path_candidates, find_program_start, find_read_words,
-    find_search_roots, is_file_reader, may_leave_workspace, reads_outside_repository,
-    strip_wrappers,
+    find_search_roots, is_file_reader, list_matching_paths, may_leave_workspace,
+    reads_outside_repository, strip_wrappers,
 };
+use crate::unheld_edit::{DirectoryChange, list_changed_directories, look_at_transfers};
 use crate::workspace_roots::{WorkspaceRoots, is_harmless_device};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -94,6 +96,9 @@ impl<'a> CommandChecker<'a> {
                 None => UncoveredPart { why, has_rule: false },
             })?;
         }
+        if let Some(why) = self.find_denied_inside(part, covering.is_some()) {
+            return Err(UncoveredPart { why, has_rule: covering.is_some() });
+        }
         if let Some(rule) = covering {
             return Ok(AllowReason::Rule(rule));
         }
@@ -148,12 +153,39 @@ impl<'a> CommandChecker<'a> {
         files.try_for_each(|word| self.check_file(word, part, PathAccess::Read))
     }
 
+    /// Would it take a file along, in a directory, from where a deny rule names it? A cell hides it
+    /// from a copy, but not from a move.
+    fn find_denied_inside(&self, part: &SimpleCommand, has_rule: bool) -> Option<String> {
+        let denials = &self.policy.rules.deny;
+        let may_speak = |rule: &&Rule| matches!(rule.tool.as_str(), "Read" | "Edit" | "Write");
+        denials.iter().find(may_speak)?;
+        let (change, directories) = list_changed_directories(part, self.roots)?;
+        if change == DirectoryChange::Copied
+            && !has_rule
+            && self.policy.cell != CellSupport::Missing
+        {
+            return None;
+        }
+        let root = self.policy.root();
+        let rule = denials.iter().filter(may_speak).find(|rule| {
+            let pattern = rule.content.as_deref().unwrap_or_default();
+            let is_affected = match change {
+                DirectoryChange::Copied => rule.tool == "Read",
+                DirectoryChange::Moved => rule.tool == "Read" || is_anchored(pattern),
+                DirectoryChange::Removed => rule.tool != "Read" && is_anchored(pattern),
+            };
+            let pattern = PathPattern::new(pattern, MatchSense::Wide);
+            is_affected && directories.iter().any(|path| pattern.matches(&path.join("**"), root))
+        })?;
+        Some(explain::describe_denied_inside(rule))
+    }
+
     /// May the part run because of what it does, without a rule?
     fn check_effect(&self, part: &SimpleCommand) -> Result<AllowReason, String> {
         match classify_effect(part) {
             CommandEffect::ChangesShellState => Ok(AllowReason::ShellState),
             CommandEffect::Reads(look) => {
-                if look.cell == CellNeed::Needed && self.policy.cell == CellSupport::Missing {
+                if self.policy.cell == CellSupport::Missing && self.needs_cell(part) {
                     return Err(explain::describe_missing_cell());
                 }
                 if look.asks_repository && !self.is_in_own_repository(part) {
@@ -161,6 +193,9 @@ impl<'a> CommandChecker<'a> {
                 }
                 if look.walks_directories && self.hides_files() && !self.is_hidden_by_cell(&look) {
                     return Err("it may read a file that a deny rule hides".to_owned());
+                }
+                if self.policy.cell == CellSupport::Missing {
+                    look.files.iter().try_for_each(|word| self.check_matched_names(word, part))?;
                 }
                 look.files
                     .iter()
@@ -173,6 +208,22 @@ impl<'a> CommandChecker<'a> {
             }
             CommandEffect::Edits(_) => Err("it changes files".to_owned()),
             CommandEffect::Anything => Err("not known to be read-only".to_owned()),
+        }
+    }
+
+    /// A file whose name begins with a dash acts as an option, such as `--files0-from=x`.
+    fn check_matched_names(&self, word: &ShellWord, part: &SimpleCommand) -> Result<(), String> {
+        let is_first = word.known.is_none() && word.may_be_option();
+        let matches = list_matching_paths(word, &part.working_directories, self.roots);
+        let is_option = |path: &ResolvedPath| {
+            part.working_directories.as_slice().iter().any(|place| {
+                let name = path.spelled.strip_prefix(place).unwrap_or(&path.spelled);
+                name.as_os_str().as_encoded_bytes().starts_with(b"-")
+            })
+        };
+        match is_first && matches.unwrap_or_default().iter().any(is_option) {
+            true => Err(format!("a file that `{}` stands for acts as an option", word.text)),
+            false => Ok(()),
         }
     }
 
@@ -217,6 +268,7 @@ impl<'a> CommandChecker<'a> {
             if part.words.iter().any(|word| word.text == "git") {
                 self.is_in_own_repository(part);
             }
+            look_at_transfers(part, self.roots);
         }
     }
 
@@ -254,7 +306,22 @@ impl<'a> CommandChecker<'a> {
     }
 
     fn needs_cell(&self, part: &SimpleCommand) -> bool {
-        matches!(classify_effect(part), CommandEffect::Reads(look) if look.cell == CellNeed::Needed)
+        let CommandEffect::Reads(look) = classify_effect(part) else { return false };
+        look.cell == CellNeed::Needed || self.compares_directories(part, &look)
+    }
+
+    /// Beside a directory, `diff` reads the file of the same name in it, and follows it if it is a
+    /// symlink.
+    fn compares_directories(&self, part: &SimpleCommand, look: &ReadOnlyWords<'_>) -> bool {
+        let words = strip_wrappers(&part.words).unwrap_or(&part.words);
+        let is_directory = |word: &Cow<'_, ShellWord>| {
+            let files = word.as_known().and_then(|text| {
+                self.roots.resolve_text(text, part.working_directories.as_slice())
+            });
+            files.is_none_or(|files| files.iter().any(|file| file.entry == PathEntry::Directory))
+        };
+        let is_diff = words.first().is_some_and(|word| word.text == "diff");
+        is_diff && look.files.iter().any(|word| !word.is_pipe() && is_directory(word))
     }
 
     /// May it run only because files that deny rules hide are invisible to it?
@@ -410,6 +477,11 @@ impl CommandChecker<'_> {
         let files = find_read_words(part).into_iter().filter_map(resolve).flatten();
         files.map(|file| file.real).collect()
     }
+}
+
+/// Does a pattern of a rule name a place, and not a name anywhere?
+fn is_anchored(pattern: &str) -> bool {
+    pattern.trim_end_matches('/').contains('/') && !pattern.starts_with("**/")
 }
 
 /// May this directory be the root of a repository? A bare one has no `.git`.

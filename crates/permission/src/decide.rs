@@ -12,7 +12,7 @@ use windlass_vocabulary::{EffectClass, PermissionMode, ToolCall, ToolInspection}
 use crate::ask_reason::AskReason;
 use crate::call_subject::{CallSubject, CallSubjectKind};
 use crate::command_checker::{AllowReason, CommandChecker, collect_program_names};
-use crate::confinement::Confinement;
+use crate::confinement::{CellSupport, Confinement};
 use crate::explain::{self, UncoveredCommand};
 use crate::fetch_target::HostReach;
 use crate::file_system_view::{FileSystemView, RecordedFileSystem};
@@ -28,6 +28,7 @@ use crate::sandbox_escape::{
 };
 use crate::shell_command::{MatchCertainty, find_critical_removal};
 use crate::suggest_rules::suggest_rules;
+use crate::unheld_edit::{UnheldPart, find_unjudged_file};
 use crate::workspace_roots::WorkspaceRoots;
 
 /// The decision about a call.
@@ -327,10 +328,16 @@ fn check_all_parts(
     let mut open = Vec::new();
     let mut has_rule = false;
     let mut reading = Vec::new();
+    let mut unheld = Vec::new();
     for part in command.own_parts() {
         match checker.check_part(part) {
             Ok(reason) => {
                 let confinement = checker.confinement(part, &reason);
+                unheld.push(UnheldPart {
+                    part,
+                    edits: reason == AllowReason::Editing,
+                    reads: reason == AllowReason::Reading && policy.cell == CellSupport::Missing,
+                });
                 if reason == AllowReason::Reading {
                     reading.push(part);
                 }
@@ -348,6 +355,14 @@ fn check_all_parts(
     }
     if open.is_empty() && checker.only_reads_repository(command) {
         allowed.confinement = Confinement::ReadOnly;
+    }
+    let is_unheld = policy.cell == CellSupport::Missing
+        || allowed.confinement == Confinement::Unconfined && policy.held.is_none();
+    if is_unheld
+        && open.is_empty()
+        && let Some(why) = find_unjudged_file(&unheld, roots)
+    {
+        return Err(UncoveredCommand { why, has_rule });
     }
     if allowed.confinement == Confinement::Unconfined && open.is_empty() {
         // A rule permits one part but not the others: those that only read are confined one by one.

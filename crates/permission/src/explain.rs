@@ -153,6 +153,25 @@ pub(crate) fn describe_missing_cell() -> String {
         .to_owned()
 }
 
+pub(crate) fn describe_denied_inside(rule: &Rule) -> String {
+    format!("it may take along or remove a file that the deny rule `{rule}` speaks of")
+}
+
+pub(crate) fn describe_followed_link(part: &str) -> String {
+    format!(
+        "`{}` may write to where a link in its target leads, and nothing on this line is confined",
+        truncate_text(part)
+    )
+}
+
+pub(crate) fn describe_moved_link(file: &str) -> String {
+    format!(
+        "`{}` may lead elsewhere when another part has moved or copied something there; run it in a \
+         command of its own",
+        truncate_text(file)
+    )
+}
+
 pub(crate) fn describe_unhidden_line() -> String {
     "a part of it may read a file that a deny rule hides; run that part alone".to_owned()
 }

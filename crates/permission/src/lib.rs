@@ -37,6 +37,7 @@ mod sandbox_escape;
 pub mod sanitize;
 pub mod shell_command;
 mod suggest_rules;
+mod unheld_edit;
 mod workspace_roots;
 
 pub use address_class::{AddressClass, classify_address};

@@ -84,8 +84,6 @@ const NEVER_CARRIED_OVER: &[&str] = &[
     "WINDLASS_CALL",
     "TRACEPARENT",
     "TRACESTATE",
-    "SHELLOPTS",
-    "BASHOPTS",
     "PROMPT_COMMAND",
     "PS4",
     "IFS",
@@ -114,6 +112,14 @@ const NEVER_PASSED: &[&str] = &[
     // Makes a non-interactive shell run a file before the command.
     "BASH_ENV",
     "ENV",
+    // Make bash read a line, a pattern or a directory otherwise than it was judged, or programs their
+    // options.
+    "BASHOPTS",
+    "BASH_COMPAT",
+    "CDPATH",
+    "GLOBIGNORE",
+    "POSIXLY_CORRECT",
+    "SHELLOPTS",
 ];
 
 const NON_INTERACTIVE_SETTINGS: &[(&str, &str)] = &[

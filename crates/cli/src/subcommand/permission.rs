@@ -4,11 +4,11 @@
 use std::io::{BufRead, Read, Write};
 
 use serde_json::{Value, json};
-use windlass_assembly::options::SettingsOptions;
+use windlass_assembly::{cell::find_support, options::SettingsOptions};
 use windlass_driver::{HostFileSystem, ToolRegistry, record_paths};
 use windlass_permission::file_system_view::{FileSystemView, RecordedFileSystem};
 use windlass_permission::policy_check::{
-    PermissionDecisionKind, answer_inspected_case, build_inspected_report, build_report,
+    PermissionDecisionKind, answer_case_on_machine, build_inspected_report, build_report,
     render_report,
 };
 use windlass_permission::{Policy, Rule};
@@ -38,7 +38,7 @@ pub(crate) fn run(
 /// the next one is read.
 fn check_cases() -> Exit {
     let file_system = HostFileSystem::new();
-    let registry = ToolRegistry::with_builtin_tools();
+    let (registry, cell) = (ToolRegistry::with_builtin_tools(), find_support());
     let inspect = |policy: &Policy, call: &ToolCall, files: &dyn FileSystemView| {
         inspect_call(&registry, policy, call, files)
     };
@@ -50,7 +50,7 @@ fn check_cases() -> Exit {
             Ok(None) => break,
             Ok(Some(PermissionCaseLine::Text(line))) if line.trim().is_empty() => continue,
             Ok(Some(PermissionCaseLine::Text(line))) => {
-                answer_inspected_case(&line, &file_system, &inspect)
+                answer_case_on_machine(&line, &file_system, &inspect, cell)
             }
             Ok(Some(PermissionCaseLine::Unreadable(problem))) => (error_line(&problem), false),
             Err(problem) => {

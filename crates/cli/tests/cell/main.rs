@@ -25,3 +25,4 @@ mod leave;
 mod linked_secret;
 mod own_git;
 mod sandboxed;
+mod unjudged_links;

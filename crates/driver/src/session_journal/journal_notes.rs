@@ -2,9 +2,10 @@
 //! start, the cost of requests, how runs ended, and what filled the context window.
 
 use windlass_engine::context::inventory;
+use windlass_engine::tool::queue::Entry;
 use windlass_engine::{Effect, Settings, State};
 use windlass_journal::{BilledRow, JournalNote, RunEndedNote, ToolIntent};
-use windlass_vocabulary::{EffectClass, MicroUsd, Notice, Ticket};
+use windlass_vocabulary::{EffectClass, MicroUsd, Notice, Ticket, ToolInspection};
 
 #[derive(Debug)]
 pub(crate) struct JournalNoteCollector {
@@ -87,7 +88,15 @@ impl JournalNoteCollector {
 }
 
 pub(crate) fn effect_class(state: &State, ticket: Ticket) -> EffectClass {
-    let place = state.queue.position(ticket);
-    let entry = place.and_then(|place| state.queue.entries.get(place));
-    entry.map_or(EffectClass::Effect, |entry| entry.inspection.class)
+    find_entry(state, ticket).map_or(EffectClass::Effect, |entry| entry.inspection.class)
+}
+
+/// What the call was judged by.
+pub(crate) fn find_inspection(state: &State, ticket: Ticket) -> ToolInspection {
+    let entry = find_entry(state, ticket);
+    entry.map_or(ToolInspection::EXCLUSIVE_EFFECT, |entry| entry.inspection.clone())
+}
+
+fn find_entry(state: &State, ticket: Ticket) -> Option<&Entry> {
+    state.queue.entries.get(state.queue.position(ticket)?)
 }

@@ -23,7 +23,7 @@ use windlass_engine::revival::{Revival, revival};
 use windlass_engine::{Effect, Event, Interrupt, Settings, State, Step, step};
 use windlass_hook::HookSet;
 use windlass_journal::JournalNote;
-use windlass_vocabulary::{Chore, EffectClass, MicroUsd, ModelFacts};
+use windlass_vocabulary::{Chore, MicroUsd, ModelFacts};
 
 use crate::clock;
 use crate::effect_performer::EffectPerformer;
@@ -35,7 +35,7 @@ use crate::observer::{Observation, TracePosition};
 use crate::rewind::FileHistory;
 use crate::session_command::{RewindRequest, SessionCommand};
 use crate::session_end_reason::SessionEndReason;
-use crate::session_journal::journal_notes::effect_class;
+use crate::session_journal::journal_notes::find_inspection;
 use crate::session_journal::{DecidedStep, SessionJournal};
 use crate::shared_budget::SharedBudget;
 use crate::snapshot::SnapshotRecorder;
@@ -315,12 +315,11 @@ impl SessionLoop {
         for effect in effects {
             let gate = self.journal.build_gate(&effect, &self.state);
             let budget = budget.clone();
-            let mut conditions =
-                StartConditions { gate, budget, class: EffectClass::Pure, trace_context: None };
+            let mut conditions = StartConditions { gate, budget, ..StartConditions::none() };
             if let Effect::StartTool { ticket, granted, .. } = &effect {
                 let position = TracePosition::Call(granted.get().id.as_str());
                 let watch = self.performer.notice_sender().watch();
-                conditions.class = effect_class(&self.state, *ticket);
+                conditions.inspection = find_inspection(&self.state, *ticket);
                 conditions.trace_context = watch.and_then(|watch| watch.trace_context(position));
             }
             self.performer.perform(effect, &self.state.tool_context.policy, conditions);

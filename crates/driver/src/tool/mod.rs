@@ -8,6 +8,7 @@
 pub(crate) mod cell_launcher;
 mod context_reporter;
 mod execute;
+mod late_check;
 pub(crate) mod past_task_lists;
 pub(crate) mod sandbox_launcher;
 
@@ -24,7 +25,7 @@ use windlass_tool::{
     BackgroundCostSender, CallLimits, ProgressSender, TaskLists, ToolCallContext, ToolRegistry,
     ToolSessionContext, TraceContext,
 };
-use windlass_vocabulary::{EffectClass, Ticket, ToolCall, ToolOutcome};
+use windlass_vocabulary::{EffectClass, Ticket, ToolCall, ToolInspection, ToolOutcome};
 
 use self::context_reporter::ContextReporter;
 use crate::attachment::path_instructions::PathInstructions;
@@ -39,7 +40,8 @@ pub(crate) struct StartConditions {
     pub(crate) gate: DurabilityGate,
     /// Opens when the money for the call is reserved.
     pub(crate) budget: BudgetGate,
-    pub(crate) class: EffectClass,
+    /// What the call was judged by.
+    pub(crate) inspection: ToolInspection,
     pub(crate) trace_context: Option<TraceContext>,
 }
 
@@ -48,7 +50,7 @@ impl StartConditions {
     pub(crate) fn none() -> Self {
         let gate = DurabilityGate::open();
         let budget = BudgetGate::default();
-        Self { gate, budget, class: EffectClass::Pure, trace_context: None }
+        Self { gate, budget, inspection: ToolInspection::SHARED_READ, trace_context: None }
     }
 }
 
@@ -128,9 +130,9 @@ impl ToolRunner {
         let mode = call_context.call_limits.policy.mode;
         let called_off = call_context.cancel.clone();
         let call = granted.get().id.clone();
-        let StartConditions { gate, budget, class, .. } = conditions;
+        let StartConditions { gate, budget, inspection, .. } = conditions;
         let budget = if has_allowance { budget } else { BudgetGate::default() };
-        let snapshots = self.snapshots.clone().filter(|_| class != EffectClass::Pure);
+        let snapshots = self.snapshots.clone().filter(|_| inspection.class != EffectClass::Pure);
         self.running.spawn(async move {
             let looked_at = async {
                 let recorder = snapshots?;
@@ -143,6 +145,18 @@ impl ToolRunner {
             if let Err(refused) = budget.wait().await {
                 let words = format!("Not started: {}.", refused.message);
                 let outcome = ToolOutcome { is_error: true, ..ToolOutcome::from_text(words) };
+                let _ = events.send(Event::ToolEnded { ticket, outcome }).await;
+                return ticket;
+            }
+            let policy = &call_context.call_limits.policy;
+            if let Some(why) = late_check::find_late_objection(
+                granted.get(),
+                &inspection,
+                policy,
+                &registry,
+                &tool_context,
+            ) {
+                let outcome = ToolOutcome::failure(why);
                 let _ = events.send(Event::ToolEnded { ticket, outcome }).await;
                 return ticket;
             }

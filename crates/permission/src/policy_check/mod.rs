@@ -21,6 +21,7 @@ use serde_json::{Value, json};
 use windlass_vocabulary::{EffectClass, PermissionMode, ToolCall, ToolInspection};
 
 use crate::call_subject::{CallSubject, CallSubjectKind};
+use crate::confinement::CellSupport;
 use crate::decide::{ExplainedDecision, evaluate_call};
 use crate::explain;
 use crate::file_system_view::FileSystemView;
@@ -169,6 +170,17 @@ pub fn answer_inspected_case(
     file_system: &dyn FileSystemView,
     inspect: &CaseInspector<'_>,
 ) -> (String, bool) {
+    answer_case_on_machine(line, file_system, inspect, CellSupport::Unknown)
+}
+
+/// The same on a machine with or without cells, for cases that do not say which.
+#[must_use]
+pub fn answer_case_on_machine(
+    line: &str,
+    file_system: &dyn FileSystemView,
+    inspect: &CaseInspector<'_>,
+    cell: CellSupport,
+) -> (String, bool) {
     let value: Value = match serde_json::from_str(line) {
         Ok(value) => value,
         Err(error) => {
@@ -176,7 +188,7 @@ pub fn answer_inspected_case(
         }
     };
     let id = value.get("id").cloned().unwrap_or(Value::Null);
-    let case = match PolicyCase::parse(&value) {
+    let case = match PolicyCase::parse(&value, cell) {
         Ok(case) => case,
         Err(problem) => return (render_case_error(&id, &problem), false),
     };

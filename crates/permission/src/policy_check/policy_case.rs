@@ -26,7 +26,7 @@ const DEFAULT_CWD: &str = "/w/repo";
 const DEFAULT_HOME: &str = "/home/u";
 
 impl PolicyCase {
-    pub(super) fn parse(value: &Value) -> Result<Self, String> {
+    pub(super) fn parse(value: &Value, cell: CellSupport) -> Result<Self, String> {
         let Value::Object(fields) = value else {
             return Err("a case is an object with `tool` and `input`".to_owned());
         };
@@ -61,7 +61,7 @@ impl PolicyCase {
             },
             held: None,
             cell: match fields.get("cell") {
-                None | Some(Value::Null) => CellSupport::Unknown,
+                None | Some(Value::Null) => cell,
                 Some(Value::Bool(true)) => CellSupport::Available,
                 Some(Value::Bool(false)) => CellSupport::Missing,
                 Some(_) => return Err("`cell` must be true or false".to_owned()),

@@ -20,6 +20,7 @@ mod git_command;
 mod interpreter;
 mod jq_command;
 mod loose_scanner;
+mod named_programs;
 mod parsed_command_line;
 mod parsed_script;
 mod plain_words;
@@ -48,6 +49,7 @@ pub(crate) use command_effect::{
 };
 pub(crate) use command_pattern::{CommandPattern, MatchCertainty, RuleCoverage};
 pub(crate) use critical_removal::find_critical_removal;
+pub(crate) use file_operands::find_file_operands;
 pub(crate) use find_command::find_search_roots;
 pub use git_command::may_start_git;
 pub(crate) use git_command::{find_git_directory, reads_outside_repository};
@@ -63,5 +65,7 @@ pub(crate) use rule_reach::{RuleGap, reaches_beyond_rule};
 pub(crate) use shell_word::ShellWord;
 pub(crate) use strip_wrappers::strip_wrappers;
 pub(crate) use syntax_walker::{ScriptContext, parse_script};
-pub(crate) use word_paths::{find_path_candidates, find_protected_glob_match, may_leave_workspace};
+pub(crate) use word_paths::{
+    find_path_candidates, find_protected_glob_match, list_matching_paths, may_leave_workspace,
+};
 pub(crate) use wrapper::{base_name, is_runner};

@@ -156,7 +156,7 @@ pub(super) fn is_plain_printf(arguments: &[ShellWord]) -> bool {
 }
 
 /// Does a format contain `%n`?
-fn sets_variables(format: &str) -> bool {
+pub(super) fn sets_variables(format: &str) -> bool {
     let mut rest = format;
     while let Some(at) = rest.find('%') {
         let behind = rest.get(at + 1..).unwrap_or_default();

@@ -113,6 +113,21 @@ pub(crate) fn find_protected_glob_match(
 
 const WILDCARDS: [char; 3] = ['*', '?', '['];
 
+/// The files that match a shell pattern; `None` if the word is none, or they cannot be listed.
+pub(crate) fn list_matching_paths(
+    word: &ShellWord,
+    directories: &PossibleDirectories,
+    roots: &WorkspaceRoots<'_>,
+) -> Option<Vec<ResolvedPath>> {
+    if !is_glob(word) || word.is_split {
+        return None;
+    }
+    match expand_glob(&word.text, directories, roots) {
+        GlobMatches::Paths(paths) => Some(paths),
+        GlobMatches::Unknown | GlobMatches::NotListed => None,
+    }
+}
+
 /// Does the shell split or expand the matches of this pattern again, because it is unquoted?
 fn is_expanded_by_shell(
     resolved: &ResolvedPath,

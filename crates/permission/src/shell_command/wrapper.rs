@@ -1,5 +1,6 @@
 //! Commands that run other commands, analysed for denials: any wrapper, in any form.
 
+use super::named_programs::list_named_programs;
 use super::parsed_script::{ParsedShellScript, PossibleDirectories, SimpleCommand};
 use super::shell_variable::is_assignment;
 use super::shell_word::ShellWord;
@@ -31,6 +32,7 @@ pub(crate) fn add_with_nested(
         || (program == "find"
             && arguments.iter().any(|word| FIND_RUNS.contains(&word.text.as_str())));
     interpreter::collect_inline_code(&part, script);
+    script.mentions.extend(list_named_programs(&part, &program, &arguments));
     script.parts.push(part);
     if program == "git" {
         let values = arguments.iter().filter_map(find_git_program);

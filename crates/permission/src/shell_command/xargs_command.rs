@@ -11,7 +11,7 @@ use super::shell_word::ShellWord;
 
 const OPTIONS: OptionSpec = OptionSpec {
     short: "0rtxn:L:P:I:d:",
-    long: &[&["null", "no-run-if-empty", "max-args:", "max-procs:", "delimiter:", "verbose"]],
+    long: &["null no-run-if-empty max-args: max-procs: delimiter: verbose"],
 };
 
 pub(super) fn analyze_xargs(part: &SimpleCommand) -> Option<ReadOnlyWords<'_>> {

@@ -324,3 +324,89 @@ fn a_line_does_not_multiply_unasked() {
     );
     all(Allow, &["TZ=Europe/Berlin date", "ls & wait", "LC_ALL=en_US.UTF-8 sort a"]);
 }
+
+/// A variable is replaced by the values that the line writes, unless something else may set it.
+#[test]
+fn a_variable_that_is_computed_or_read_is_not_taken_for_what_is_written() {
+    use crate::case::{policy, rule_on};
+    use serde_json::json;
+    use windlass_permission::PriorDecision;
+    use windlass_vocabulary::PermissionMode;
+    let deny = policy(PermissionMode::Default, &["-Read(1)", "-Read(key)"]);
+    for change in [
+        "((x=1))",
+        "((x++))",
+        "((--x))",
+        "((x+=1))",
+        ": $((x=1))",
+        "for ((x=0; x<3; x++)); do :; done",
+        "while ((x++ < 2)); do :; done",
+        "f() { ((x|=1)); }; f",
+        "echo {$((x=1)),2}",
+        "[ $((x=1)) ]",
+        "case $((x=1)) in *) :;; esac",
+        "read x <<< key",
+        "\\read x <<< key",
+        "'read' x <<< key",
+        "r\\ead x <<< key",
+        "$'read' x <<< key",
+        "read \\x <<< key",
+        "read {x,z} <<< 'key a'",
+        "read $'\\x78' <<< key",
+        "read 'x'\"\" <<< key",
+        "command read x <<< key",
+        "{read,x} <<< key",
+        "printf '12%n' \\x",
+        "printf $'12%\\x6e' x",
+    ] {
+        let line = format!("x=0; {change}; cat $x");
+        let input = json!({ "command": line });
+        let (got, why) = rule_on(&deny, "Bash", &input, PriorDecision::None);
+        assert_ne!(got, Allow, "{line}: {why}");
+    }
+    all(
+        Allow,
+        &[
+            "x=a; cat $x",
+            "for x in a b; do cat $x; done",
+            "x=a; read y < b; cat $x; echo $y",
+            "x=a; i=0; ((i++)); cat $x; echo $i",
+            "x=a; printf '%s\n' \"$x\"; cat $x",
+            "x=a; while read -r line; do echo \"$line\"; done < b; cat $x",
+        ],
+    );
+}
+
+/// A deny rule for a program asks where another program is told to start it.
+#[test]
+fn a_denied_program_that_another_one_may_start_is_asked_about() {
+    for command in [
+        "uv run rm x",
+        "poetry run rm x",
+        "npm exec -- rm x",
+        "direnv exec . rm x",
+        "concurrently 'rm x'",
+        "runuser -c 'rm x'",
+        "fd -x rm",
+        "rg --pre rm x",
+        "rg --pre=rm x",
+        "sort --compress-program=/bin/rm y",
+        "split --filter='rm x' y",
+        "tar cf a.tar y --to-command='rm x'",
+        "rsync -e 'rm x' a b:",
+        "less '+!rm x' y",
+        "GIT_PAGER='rm x' git log",
+        "let a='b[$(rm x)]'",
+        "printf -v 'a[$(rm x)]' x",
+        "test -v 'a[`rm x`]'",
+    ] {
+        let (got, why) = bash(&["+Bash", "-Bash(rm:*)"], command);
+        assert_eq!(got, Ask, "{command}: {why}");
+        let (got, why) = bash(&["+Bash", "-Bash(curl:*)"], command);
+        assert_eq!(got, Allow, "{command}: {why}");
+    }
+    for command in ["git rm x", "docker rm x", "git commit -m 'rm it'", "uv sync", "tar cf rm y"] {
+        let (got, why) = bash(&["+Bash", "-Bash(rm:*)"], command);
+        assert_eq!(got, Allow, "{command}: {why}");
+    }
+}

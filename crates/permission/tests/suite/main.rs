@@ -27,4 +27,5 @@ mod sandbox_policy;
 #[cfg(test)]
 mod suggestion;
 #[cfg(test)]
+mod unheld_edit;
 mod user_question;

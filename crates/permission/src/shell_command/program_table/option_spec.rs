@@ -7,7 +7,8 @@ use std::borrow::Cow;
 
 use crate::shell_command::shell_word::ShellWord;
 
-/// The options of a program that are known to only read.
+/// The options of a program that are known to only read. The long ones are lists of names with blanks
+/// between them.
 ///
 /// A letter or name may be followed by a mark: `:` takes a value, attached or as the next word; `?`
 /// may have an attached one; `<` takes the name of a file that is read. A `#` among the letters
@@ -15,7 +16,7 @@ use crate::shell_command::shell_word::ShellWord;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OptionSpec {
     pub(crate) short: &'static str,
-    pub(crate) long: &'static [&'static [&'static str]],
+    pub(crate) long: &'static [&'static str],
 }
 
 pub(crate) const NO_OPTION: OptionSpec = OptionSpec { short: "", long: &[] };
@@ -72,7 +73,7 @@ impl OptionSpec {
         if matches!(name, "help" | "version") {
             return Some(OptionValue::None);
         }
-        self.long.iter().flat_map(|list| list.iter()).find_map(|own| {
+        self.long.iter().flat_map(|names| names.split_whitespace()).find_map(|own| {
             let rest = own.strip_prefix(name)?;
             match rest {
                 "" => Some(OptionValue::None),
@@ -205,8 +206,7 @@ mod tests {
 
     #[test]
     fn options_are_divided_as_getopt_does() {
-        let spec =
-            OptionSpec { short: "bnk:t:m?f<#", long: &[&["key:", "color?", "stable", "file<"]] };
+        let spec = OptionSpec { short: "bnk:t:m?f<#", long: &["key: color? stable file<"] };
         let divide = |text: &str| {
             let words: Vec<ShellWord> = text.split(' ').map(ShellWord::literal).collect();
             let divided = spec.divide(&words, false)?;

@@ -70,7 +70,7 @@ pub(super) const READER: ReadOnlyProgram = ReadOnlyProgram {
 pub(super) const fn reads_files(
     program: &'static str,
     short: &'static str,
-    long: &'static [&'static [&'static str]],
+    long: &'static [&'static str],
 ) -> ReadOnlyProgram {
     ReadOnlyProgram { program, options: OptionSpec { short, long }, ..READER }
 }
@@ -78,7 +78,7 @@ pub(super) const fn reads_files(
 pub(super) const fn takes_text(
     program: &'static str,
     short: &'static str,
-    long: &'static [&'static [&'static str]],
+    long: &'static [&'static str],
 ) -> ReadOnlyProgram {
     ReadOnlyProgram { operands: ReadOnlyOperands::Text, ..reads_files(program, short, long) }
 }

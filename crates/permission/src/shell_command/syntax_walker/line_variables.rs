@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tree_sitter::Node;
 
+use crate::shell_command::shell_builtin::sets_variables;
 use crate::shell_command::shell_variable::is_line_local_variable;
 
 /// What is known of the variables of a line.
@@ -19,6 +20,8 @@ pub(super) struct LineVariables {
     numbers: BTreeSet<String>,
     /// The certain values of variables; without an entry if any value is uncertain.
     pub(super) values: BTreeMap<String, Vec<String>>,
+    /// A command sets variables whose names are not plain to see.
+    has_hidden_names: bool,
     /// Functions defined in the line.
     pub(super) functions: BTreeSet<String>,
 }
@@ -49,7 +52,8 @@ impl LineVariables {
             }
             while !cursor.goto_next_sibling() {
                 if !cursor.goto_parent() {
-                    names.values.retain(|name, _| !uncertain.contains(name));
+                    let is_hidden = names.has_hidden_names;
+                    names.values.retain(|name, _| !is_hidden && !uncertain.contains(name));
                     return names;
                 }
             }
@@ -93,11 +97,21 @@ impl LineVariables {
             "command" => {
                 let name = node.child_by_field_name("name").map(source);
                 let sets = ["read", "mapfile", "readarray", "printf", "getopts", "let", "wait"];
-                if name.is_some_and(|name| !sets.contains(&name) && !WRAPPED.contains(&name)) {
+                let is_plain = name.is_none_or(is_plain_text);
+                if is_plain
+                    && name.is_some_and(|name| !sets.contains(&name) && !WRAPPED.contains(&name))
+                {
                     return;
                 }
+                let is_print = name == Some("printf")
+                    && !sets_variables(source(node))
+                    && !source(node).contains("$'");
                 for argument in node.children_by_field_name("argument", &mut node.walk()) {
-                    self.assign_value(source(argument), Some(("unknown", "")), uncertain);
+                    let text = source(argument);
+                    // Quotes, escapes and braces in a name make it another one.
+                    let is_hidden = !is_plain || !is_plain_text(text.trim_matches('"'));
+                    self.has_hidden_names |= is_hidden && !is_print;
+                    self.assign_value(text, Some(("unknown", "")), uncertain);
                 }
             }
             "declaration_command" | "unset_command" => {
@@ -107,6 +121,19 @@ impl LineVariables {
                     self.assign_value(source(child), Some(("unknown", "")), uncertain);
                 }
             }
+            "arithmetic_expansion" | "subscript" => {
+                self.calculate_values(source(node), uncertain);
+            }
+            "compound_statement" if source(node).starts_with("((") => {
+                self.calculate_values(source(node), uncertain);
+            }
+            "c_style_for_statement" => {
+                let body = node
+                    .child_by_field_name("body")
+                    .map_or(node.end_byte(), |body| body.start_byte());
+                let head = text.get(node.start_byte()..body).unwrap_or_default();
+                self.calculate_values(head, uncertain);
+            }
             // `${x:=y}` assigns a value too.
             "expansion" if source(node).contains('=') => {
                 let name = source(node).trim_start_matches("${");
@@ -115,6 +142,15 @@ impl LineVariables {
                 self.assign_value(name, Some(("unknown", "")), uncertain);
             }
             _ => {}
+        }
+    }
+
+    /// Arithmetic that may assign: its variables get numbers that are not written in the line.
+    fn calculate_values(&self, arithmetic: &str, uncertain: &mut BTreeSet<String>) {
+        let assigns = ["=", "++", "--"].iter().any(|operator| arithmetic.contains(operator));
+        let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        if assigns {
+            uncertain.extend(arithmetic.split(|c| !is_part(c)).map(str::to_owned));
         }
     }
 
@@ -160,6 +196,11 @@ impl LineVariables {
             || ALWAYS_NUMBERS.contains(&name)
             || (self.numbers.contains(name) && !self.texts.contains(name))
     }
+}
+
+/// Does bash take this text as it is written?
+fn is_plain_text(text: &str) -> bool {
+    text.chars().all(|c| c.is_alphanumeric() || "_-./:+,%@ ".contains(c))
 }
 
 /// Commands before which a command that sets variables may be hidden.

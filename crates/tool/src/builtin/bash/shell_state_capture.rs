@@ -11,6 +11,7 @@ use std::io::Read;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
+use windlass_permission::shell_command::is_read_only_line;
 use windlass_permission::{Confinement, is_excluded_from_sandbox};
 
 use crate::process::{ProcessConfinement, is_changed_by_confinement, may_hold_token};
@@ -255,17 +256,25 @@ fn restore_tokens(variables: &mut Vec<(OsString, OsString)>, before: &[(OsString
     variables.extend(missing);
 }
 
-/// Restores variables that changed but are not named in the command line.
+/// Restores variables that changed but are not named in the command line, or that such a command may
+/// not export: the user would approve a later command without seeing that it gets another value.
 fn keep_named_changes(
     variables: &mut Vec<(OsString, OsString)>,
     command: &str,
     before: &[(OsString, OsString)],
 ) {
-    let is_named = |name: &OsString| {
-        name.to_str().is_some_and(|text| command.contains(text)) && !is_changed_by_confinement(name)
+    let is_kept = |name: &OsString| {
+        let is_named = |text: &str| command.contains(text) && may_be_exported_unasked(text);
+        name.to_str().is_some_and(is_named) && !is_changed_by_confinement(name)
     };
-    variables.retain(|(name, _)| is_named(name));
-    variables.extend(before.iter().filter(|(name, _)| !is_named(name)).cloned());
+    variables.retain(|(name, _)| is_kept(name));
+    variables.extend(before.iter().filter(|(name, _)| !is_kept(name)).cloned());
+}
+
+/// May a command export this variable without a question?
+fn may_be_exported_unasked(name: &str) -> bool {
+    name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+        && is_read_only_line(&format!("export {name}=x"))
 }
 
 struct ShellExitReport {
