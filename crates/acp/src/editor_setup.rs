@@ -35,7 +35,7 @@ pub fn run(
         ));
     }
     let path = settings_path(editor, lookup)?;
-    let mut file = SettingsFile::read(path)?;
+    let mut file = EditorSettingsFile::read(path)?;
     let is_new = file.set_entry(&build_entry(editor, &program))?;
     let shown = file.show_entry();
     let place = file.path.display();
@@ -55,7 +55,7 @@ fn find_on_path(program: &Path, lookup: &impl EnvLookup) -> Option<PathBuf> {
     let path = lookup("PATH")?;
     let folders = std::env::split_paths(&path).filter(|folder| folder.is_absolute());
     let mut found = folders.map(|folder| folder.join(PROGRAM));
-    // Another program of that name goes first there, so the name alone would start that one.
+    // Only the first one: that is what the name starts.
     found
         .find(|path| path.is_file())
         .filter(|path| path.canonicalize().is_ok_and(|it| it == program))
@@ -84,13 +84,13 @@ fn build_entry(editor: Editor, program: &Path) -> Map<String, Value> {
 }
 
 /// Editors write comments into their settings, and people too: both stay.
-struct SettingsFile {
+struct EditorSettingsFile {
     /// Where it really is: settings are often links into a folder of their own.
     path: PathBuf,
     root: CstRootNode,
 }
 
-impl SettingsFile {
+impl EditorSettingsFile {
     /// A file that is not there is an empty one.
     fn read(path: PathBuf) -> Result<Self, CommandError> {
         let path = match path.canonicalize() {

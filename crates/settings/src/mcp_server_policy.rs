@@ -1,4 +1,4 @@
-//! Which MCP servers settings permit, whoever configured them.
+//! Which MCP servers settings permit, wherever they are configured.
 
 use serde_json::{Map, Value};
 use windlass_permission::permission_layer::SettingsSource;
