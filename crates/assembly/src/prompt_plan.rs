@@ -38,6 +38,8 @@ pub(crate) enum PromptSource {
 pub(crate) struct PromptPlan {
     /// What the first prompt asks for, if there is one already.
     pub(crate) command: Option<SlashCommand>,
+    /// Where standard input begins in a prompt of the command line.
+    pub(crate) piped_from: Option<usize>,
     /// Of every model in the chain, the primary first.
     pub(crate) endpoints: Vec<(ModelName, ModelEndpoint)>,
 }
@@ -60,7 +62,7 @@ impl PromptPlan {
                 true => SlashCommand::ResumeDeferredCall,
                 false => SlashCommand::ContinueRun,
             };
-            return Ok(Self { command: Some(command), endpoints: resolve_endpoints()? });
+            return Ok(Self::new(Some(command), resolve_endpoints()?));
         }
         let prompt = match prompt_input::read_from_command_line(options)? {
             Some(_) if !has_prompt => {
@@ -70,7 +72,7 @@ impl PromptPlan {
                 ));
             }
             None if !has_prompt => {
-                return Ok(Self { command: None, endpoints: resolve_endpoints()? });
+                return Ok(Self::new(None, resolve_endpoints()?));
             }
             None => {
                 let command = match prompt_input::read_from_stdin()? {
@@ -79,7 +81,7 @@ impl PromptPlan {
                     None if has_deferred_call => SlashCommand::ResumeDeferredCall,
                     None => return Err(prompt_input::empty_prompt_error()),
                 };
-                return Ok(Self { command: Some(command), endpoints: resolve_endpoints()? });
+                return Ok(Self::new(Some(command), resolve_endpoints()?));
             }
             Some(prompt) => prompt,
         };
@@ -89,12 +91,21 @@ impl PromptPlan {
             // A command that only looks needs no key.
             let endpoints =
                 resolve_endpoints().unwrap_or_else(|_| placeholder_endpoints(model_chain));
-            return Ok(Self { command: Some(command), endpoints });
+            return Ok(Self::new(Some(command), endpoints));
         }
         let endpoints = resolve_endpoints()?;
+        let typed_bytes = prompt.len();
         let prompt = prompt_input::append_stdin(prompt)?;
+        let piped_from = Some(typed_bytes).filter(|typed| *typed < prompt.len());
         let command = slash_command::parse_prompt(prompt, FrontEnd::Headless)?;
-        Ok(Self { command: Some(command), endpoints })
+        Ok(Self { piped_from, ..Self::new(Some(command), endpoints) })
+    }
+
+    const fn new(
+        command: Option<SlashCommand>,
+        endpoints: Vec<(ModelName, ModelEndpoint)>,
+    ) -> Self {
+        Self { command, piped_from: None, endpoints }
     }
 
     /// Refuses a command that does not fit the session. One that only looks at a new session leaves no
@@ -123,6 +134,7 @@ impl PromptPlan {
 /// commands run here, on the runtime this was called from.
 pub(crate) fn expand_command(
     command: SlashCommand,
+    piped_from: Option<usize>,
     resolved: &ResolvedOptions,
     files: &ProjectFiles,
     expander: &PromptExpander,
@@ -143,7 +155,8 @@ pub(crate) fn expand_command(
             Ok(SlashCommand::Show { section, text: overview.render(section) })
         }
         SlashCommand::SubmitPrompt(submission) if !submission.pinned => {
-            let expanded = Handle::current().block_on(expander.expand(submission))?;
+            let expanded =
+                Handle::current().block_on(expander.expand_piped(submission, piped_from))?;
             Ok(SlashCommand::SubmitPrompt(expanded))
         }
         unchanged @ (SlashCommand::SubmitPrompt(_)

@@ -195,7 +195,7 @@ impl SessionParts {
         let first_command = prompt.command.map(|command| {
             let tools = tools.first_prompt_tools(&resolved);
             let expander = PromptExpander { tools, ..expander.clone() };
-            expand_command(command, &resolved, &files, &expander)
+            expand_command(command, prompt.piped_from, &resolved, &files, &expander)
         });
         let first_command = first_command.transpose()?;
         let endpoints = prompt.endpoints;

@@ -20,6 +20,7 @@ mod json_spans;
 mod load_settings;
 mod loaded_settings;
 mod mcp_server_files;
+mod mcp_server_policy;
 mod merge_layers;
 mod merge_permissions;
 mod merge_values;
@@ -40,7 +41,10 @@ mod write_setting;
 
 pub use append_rules::RuleList;
 pub use load_settings::load_settings;
-pub use loaded_settings::{LoadedSettings, SettingsFileRead, SettingsFileState, SourcedValue};
+pub use loaded_settings::{
+    LoadedSettings, SettingsFileRead, SettingsFileState, SourcedValue, StoredMcpServers,
+};
+pub use mcp_server_policy::{McpServerAddress, McpServerPolicy};
 pub use rule_files::{
     RuleChange, WrittenRule, add_local_allow_rules, add_rule, list_written_rules, remove_rule,
     rule_file_path,

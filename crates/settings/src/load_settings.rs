@@ -8,6 +8,7 @@ use windlass_permission::permission_layer::SettingsSource;
 use crate::file_stamp::FileOverrides;
 use crate::loaded_settings::{LoadedSettings, SettingsFileRead, SettingsFileState, SourcedValue};
 use crate::mcp_server_files;
+use crate::mcp_server_policy::McpServerPolicy;
 use crate::merge_permissions::merge_permissions;
 use crate::merge_values::merge_values;
 use crate::settings_layer::SettingsLayer;
@@ -49,6 +50,7 @@ pub(crate) fn load_with_overrides(
     loaded.trust = evaluate_trust(request, root, &layers, &servers, &mut loaded.problems);
     merge_permissions(request, &mut layers, &mut loaded);
     merge_values(request, &layers, &mut loaded);
+    loaded.mcp_servers.policy = McpServerPolicy::from_layers(&layers);
     let may_run = |one: &SourcedValue<_>| loaded.trust.is_given() || !is_from_project(one.source);
     let disabled = loaded.settings.mcp.disabled_mcpjson_servers.clone().unwrap_or_default();
     // A list of enabled servers disables all others of the project.
@@ -62,7 +64,7 @@ pub(crate) fn load_with_overrides(
                 is_named && !disabled.contains(name)
             });
         }
-        loaded.mcp_servers.push(one);
+        loaded.mcp_servers.layers.push(one);
     }
     for layer in layers {
         loaded.files.push(SettingsFileRead {

@@ -9,6 +9,7 @@ use windlass_permission::permission_layer::SettingsSource;
 use windlass_vocabulary::PermissionMode;
 
 use crate::file_stamp::SettingsFileStamp;
+use crate::mcp_server_policy::McpServerPolicy;
 use crate::settings::SettingsFile;
 use crate::settings_key;
 use crate::settings_problem::SettingsProblem;
@@ -21,6 +22,16 @@ pub struct SourcedValue<T> {
     /// The file or flag.
     pub name: String,
     pub value: T,
+}
+
+/// MCP servers of files, and which servers may be used at all.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct StoredMcpServers {
+    /// The `mcpServers` of each file as written, lowest first; only those that may be started. The
+    /// project's `.mcp.json` is [`SettingsSource::Project`]; entries of `~/.claude.json` for all
+    /// projects are [`SettingsSource::User`], and those for this one [`SettingsSource::Local`].
+    pub layers: Vec<SourcedValue<Map<String, Value>>>,
+    pub policy: McpServerPolicy,
 }
 
 /// The settings in force. Whatever the user has not trusted is only in `trust`.
@@ -40,10 +51,7 @@ pub struct LoadedSettings {
     pub directories: Vec<SourcedValue<PathBuf>>,
     /// The `hooks` of each layer as written, lowest first; only those that may run.
     pub hooks: Vec<SourcedValue<Map<String, Value>>>,
-    /// The `mcpServers` of each file as written, lowest first; only those that may be started. The
-    /// project's `.mcp.json` is [`SettingsSource::Project`]; entries of `~/.claude.json` for all
-    /// projects are [`SettingsSource::User`], and those for this one [`SettingsSource::Local`].
-    pub mcp_servers: Vec<SourcedValue<Map<String, Value>>>,
+    pub mcp_servers: StoredMcpServers,
     /// All candidate files, lowest first.
     pub files: Vec<SettingsFileRead>,
     pub problems: Vec<SettingsProblem>,

@@ -91,7 +91,7 @@ pub struct ModelSettings {
     pub always_thinking_enabled: Option<bool>,
 }
 
-/// Which servers of the project's `.mcp.json` are enabled.
+/// Which MCP servers are used.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
@@ -102,6 +102,12 @@ pub struct McpSettings {
     pub enabled_mcpjson_servers: Option<Vec<String>>,
     /// Servers of the project's `.mcp.json` to disable.
     pub disabled_mcpjson_servers: Option<Vec<String>>,
+    /// MCP servers that must not be used, wherever they are configured: each with `serverName`,
+    /// `serverCommand` (the program and its arguments) or `serverUrl` (`*` matches any text).
+    pub denied_mcp_servers: Option<Vec<Map<String, Value>>>,
+    /// The only MCP servers that may be used, written like those that are denied. The list of managed
+    /// settings stands alone; lists of a project do not count.
+    pub allowed_mcp_servers: Option<Vec<Map<String, Value>>>,
 }
 
 /// Instruction files, memory notes, and model calls after a run.

@@ -217,7 +217,7 @@ fn assert_nothing(loaded: &LoadedSettings) {
     assert!(
         loaded.settings.env.is_none() && loaded.settings.secret_programs.api_key_helper.is_none()
     );
-    assert!(loaded.hooks.is_empty() && loaded.mcp_servers.is_empty());
+    assert!(loaded.hooks.is_empty() && loaded.mcp_servers.layers.is_empty());
     // What forbids applies; what the model would be told with authority does not.
     assert_eq!(texts(&loaded.rules.deny), ["Edit"]);
     assert_eq!(loaded.settings.appearance.output_style, None);
@@ -230,7 +230,7 @@ fn assert_everything(loaded: &LoadedSettings) {
     assert!(
         loaded.settings.env.is_some() && loaded.settings.secret_programs.api_key_helper.is_some()
     );
-    assert_eq!((loaded.hooks.len(), loaded.mcp_servers.len()), (1, 1));
+    assert_eq!((loaded.hooks.len(), loaded.mcp_servers.layers.len()), (1, 1));
     assert_eq!(texts(&loaded.rules.deny), ["Edit"]);
     assert_eq!(loaded.trust.render_warning(), None);
     assert_eq!(loaded.settings.appearance.output_style.as_deref(), Some("Terse"));
@@ -464,7 +464,7 @@ fn servers_come_from_where_people_keep_them() {
         let one = |one: &windlass_settings::SourcedValue<
             serde_json::Map<String, serde_json::Value>,
         >| { (one.source, one.value.keys().cloned().collect()) };
-        loaded.mcp_servers.iter().map(one).collect()
+        loaded.mcp_servers.layers.iter().map(one).collect()
     };
     let own = |text: &str| vec![text.to_owned()];
     // Another program's word for trust is not taken: it is bound to no contents.
@@ -476,7 +476,7 @@ fn servers_come_from_where_people_keep_them() {
     assert_eq!(names(&test_project.load()), [user, (SettingsSource::Project, own("p")), local]);
     test_project.write("project/.mcp.json", "{\n\"mcpServers\": [}");
     let loaded = test_project.load();
-    assert_eq!(loaded.mcp_servers.len(), 2);
+    assert_eq!(loaded.mcp_servers.layers.len(), 2);
     assert!(loaded.problems[0].to_string().contains("line 2"), "{:?}", loaded.problems);
     assert!(loaded.rules.ask.is_empty(), "servers forbid nothing");
 }

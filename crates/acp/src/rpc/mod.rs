@@ -99,6 +99,8 @@ pub(crate) fn parse_message(line: &[u8]) -> Result<RpcMessage, (Value, RpcError)
         (Some(method), None) => Ok(RpcMessage::Notification { method, params }),
         (None, Some(id)) => {
             let outcome = match (fields.remove("result"), fields.remove("error")) {
+                // Some clients always send both, and `null` for what there is not.
+                (Some(result), Some(Value::Null)) => Ok(result),
                 (_, Some(error)) => Err(parse_error_object(&error)),
                 (Some(result), None) => Ok(result),
                 (None, None) => {
@@ -137,6 +139,8 @@ mod tests {
         assert_eq!(notification, Ok(expected));
         let answer = parse_message(br#"{"id":"q","result":null}"#);
         assert_eq!(answer, Ok(RpcMessage::Response { id: json!("q"), outcome: Ok(Value::Null) }));
+        let answer = parse_message(br#"{"id":1,"result":{},"error":null}"#);
+        assert_eq!(answer, Ok(RpcMessage::Response { id: json!(1), outcome: Ok(json!({})) }));
         let codes = [
             ("{", -32_700),
             ("[]", -32_600),

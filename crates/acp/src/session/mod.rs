@@ -17,6 +17,7 @@ mod update_builder;
 
 use std::collections::{HashMap, VecDeque};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
@@ -111,6 +112,10 @@ struct SessionTask {
     last_model: Option<ModelName>,
     /// A run began in this process, not in the one that is resumed.
     has_run_started: bool,
+    /// The slash commands as the client knows them.
+    told_commands: Option<SessionUpdate>,
+    /// Ends when the MCP servers, which have commands too, are connected or have failed.
+    servers_start: Option<JoinHandle<()>>,
 }
 
 struct WaitingPrompt {
@@ -137,6 +142,7 @@ enum TaskEvent {
     Command(Option<EditorCommand>),
     Notice(Option<Notice>),
     Prepared(Result<PreparedPrompt, String>),
+    ServersStarted,
 }
 
 impl SessionTask {
@@ -163,13 +169,18 @@ impl SessionTask {
             open_questions: HashMap::new(),
             last_model: None,
             has_run_started: false,
+            told_commands: None,
+            servers_start: None,
         };
         (task, handle)
     }
 
     /// Runs until the client closes the session or disconnects.
     async fn run(mut self) {
-        self.send_update(&list_commands(&self.resources.expander));
+        self.tell_commands();
+        let servers = self.resources.mcp_servers.clone();
+        let starting = async move { servers.wait_until_settled(SERVERS_START_MAX).await };
+        self.servers_start = Some(tokio::spawn(starting));
         let mut closed = None;
         loop {
             self.start_next_prompt().await;
@@ -192,6 +203,10 @@ impl SessionTask {
                     break;
                 }
                 TaskEvent::Prepared(prepared) => self.on_prepared(prepared).await,
+                TaskEvent::ServersStarted => {
+                    self.servers_start = None;
+                    self.tell_commands();
+                }
             }
         }
         self.cancel_prompts();
@@ -218,10 +233,18 @@ impl SessionTask {
                 PromptState::None | PromptState::Running { .. } => std::future::pending().await,
             }
         };
+        let servers_started = async {
+            match &mut self.servers_start {
+                // Whether it ended or broke, there is nothing more to wait for.
+                Some(starting) => drop(starting.await),
+                None => std::future::pending().await,
+            }
+        };
         tokio::select! {
             biased;
             command = self.commands.recv() => TaskEvent::Command(command),
             prepared = prepared => TaskEvent::Prepared(prepared),
+            () = servers_started => TaskEvent::ServersStarted,
             notice = next_notice => TaskEvent::Notice(notice),
         }
     }
@@ -292,6 +315,7 @@ impl SessionTask {
             self.end_side_question(answer);
         }
         if let Notice::RunEnded(ending) = notice {
+            self.tell_commands();
             self.end_run(ending).await;
         }
     }
@@ -336,12 +360,16 @@ impl SessionTask {
         }
     }
 
+    /// A prompt that was cancelled has that as its answer, however the session ends.
     fn fail_prompts(&mut self, error: &RpcError) {
         let client = &self.questions.client;
         for prompt in std::mem::take(&mut self.waiting) {
             client.respond(&prompt.id, Err(error.clone()));
         }
         match std::mem::replace(&mut self.prompt, PromptState::None) {
+            PromptState::Running { id, is_cancelled: true, .. } => {
+                self.answer_prompt(&id, Ok(PromptStopReason::Cancelled));
+            }
             PromptState::Preparing { id, .. } | PromptState::Running { id, .. } => {
                 client.respond(&id, Err(error.clone()));
             }
@@ -358,6 +386,15 @@ impl SessionTask {
         self.questions.client.notify("session/update", &params);
     }
 
+    /// Prompts of MCP servers are commands too, and come when the server is there.
+    fn tell_commands(&mut self) {
+        let commands = list_commands(&self.resources.expander);
+        if self.told_commands.as_ref() != Some(&commands) {
+            self.send_update(&commands);
+            self.told_commands = Some(commands);
+        }
+    }
+
     /// Tells the client in the only place where it is shown: among the notices of the session.
     fn warn(&self, text: String) {
         self.session.warn(text);
@@ -366,6 +403,9 @@ impl SessionTask {
     async fn close(&mut self) {
         for work in self.open_questions.values() {
             work.abort();
+        }
+        if let Some(starting) = self.servers_start.take() {
+            starting.abort();
         }
         self.session.close_with_reason(SessionEndReason::Other).await;
         // What was under way has its end now, and the prompt its answer.
@@ -398,3 +438,5 @@ fn list_commands(expander: &PromptExpander) -> SessionUpdate {
 
 /// Prompts that wait while one runs.
 const WAITING_MAX: usize = 64;
+/// How long commands of servers are waited for. Those that come later are told after the next run.
+const SERVERS_START_MAX: Duration = Duration::from_secs(10 * 60);

@@ -1,22 +1,23 @@
 //! What a prompt says, in our blocks. Links to files become mentions, which are read like the mentions
-//! of a person at a terminal: through the same rules and tools.
+//! of a person at a terminal: through the same rules and tools. Embedded files are words of others: nothing
+//! in them is a mention, or an argument of a command.
 
 use percent_encoding::percent_decode_str;
-use windlass_driver::PromptSubmission;
 use windlass_vocabulary::{ContentBlock, MediaContent};
 
 use crate::schema::AcpContent;
 
-/// One text, and the pictures behind it.
+/// What the person wrote, and what stands behind it.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct PromptText {
     pub text: String,
-    pub media: Vec<ContentBlock>,
+    /// Embedded files, then pictures.
+    pub attachments: Vec<ContentBlock>,
 }
 
 pub(super) fn parse_prompt_blocks(blocks: Vec<AcpContent>) -> Result<PromptText, String> {
     let mut prompt = PromptText::default();
-    let mut resources = String::new();
+    let mut media = Vec::new();
     for (block, place) in blocks.into_iter().zip(1..) {
         match block {
             AcpContent::Text { text } => push_separated(&mut prompt.text, &text),
@@ -27,34 +28,28 @@ pub(super) fn parse_prompt_blocks(blocks: Vec<AcpContent>) -> Result<PromptText,
                 Some(text) => {
                     push_separated(&mut prompt.text, &format!("[{}]", resource.uri));
                     let fence = "`".repeat(longest_fence(&text).max(2) + 1);
-                    resources.push_str(&format!("\n\n{}:\n{fence}\n{text}\n{fence}", resource.uri));
+                    let text = format!("\n\n{}:\n{fence}\n{text}\n{fence}", resource.uri);
+                    prompt.attachments.push(ContentBlock::Text(text));
                 }
                 None => match (resource.blob, resource.mime_type) {
                     (Some(data), Some(kind)) if kind.starts_with("image/") => {
-                        prompt.media.push(to_media(&kind, &data, place));
+                        media.push(to_media(&kind, &data, place));
                     }
                     _ => return Err(format!("block {place}: only text and images can be read")),
                 },
             },
             AcpContent::Image { data, mime_type } => {
-                prompt.media.push(to_media(&mime_type, &data, place));
+                media.push(to_media(&mime_type, &data, place));
             }
             AcpContent::Audio { .. } => {
                 return Err(format!("block {place}: audio cannot be read; send text"));
             }
         }
     }
-    prompt.text.push_str(&resources);
-    match prompt.text.trim().is_empty() && prompt.media.is_empty() {
+    prompt.attachments.extend(media);
+    match prompt.text.trim().is_empty() && prompt.attachments.is_empty() {
         true => Err("the prompt is empty".to_owned()),
         false => Ok(prompt),
-    }
-}
-
-impl PromptText {
-    /// Appends the images to the expanded text.
-    pub(super) fn add_media_to(self, submission: &mut PromptSubmission) {
-        submission.content.extend(self.media);
     }
 }
 
@@ -118,8 +113,11 @@ mod tests {
         ]))
         .unwrap();
         assert!(prompt.text.starts_with("look at @\"/w/a b.rs\" and [file:///w/c.md]"));
-        assert!(prompt.text.ends_with("````\nhas ``` inside\n````"), "{}", prompt.text);
-        assert_eq!(prompt.media.len(), 1);
+        assert!(!prompt.text.contains("inside"), "{}", prompt.text);
+        let embedded = "\n\nfile:///w/c.md:\n````\nhas ``` inside\n````";
+        assert_eq!(prompt.attachments[0], ContentBlock::Text(embedded.to_owned()));
+        assert!(matches!(prompt.attachments[1], ContentBlock::Media(_)));
+        assert_eq!(prompt.attachments.len(), 2);
     }
 
     #[test]

@@ -5,9 +5,10 @@ use windlass_assembly::report::session_report::SessionReport;
 use windlass_assembly::session_overview::SessionOverview;
 use windlass_assembly::slash_command::{self, FrontEnd, SlashCommand};
 use windlass_driver::PromptSubmission;
+use windlass_vocabulary::ContentBlock;
 use windlass_vocabulary::notice::RunEnding;
 
-use super::prompt_blocks::parse_prompt_blocks;
+use super::prompt_blocks::{PromptText, parse_prompt_blocks};
 use super::prompt_ending::end_prompt;
 use super::{PromptState, SessionTask, WaitingPrompt};
 use crate::rpc::RpcError;
@@ -153,17 +154,23 @@ async fn prepare_prompt(
     blocks: Vec<AcpContent>,
     expander: PromptExpander,
 ) -> Result<PreparedPrompt, String> {
-    let mut prompt = parse_prompt_blocks(blocks)?;
-    let text = std::mem::take(&mut prompt.text);
-    let command = match text.is_empty() {
+    let PromptText { text, attachments } = parse_prompt_blocks(blocks)?;
+    let mut command = match text.is_empty() {
         true => SlashCommand::SubmitPrompt(PromptSubmission::from(Vec::new())),
         false => slash_command::parse_prompt(text, FrontEnd::Headless)
             .map_err(|error| error.message().to_owned())?,
     };
+    // The others take nothing but words.
     if let SlashCommand::SubmitPrompt(submission) = command {
         let mut submission = expand(submission, &expander).await?;
-        prompt.add_media_to(&mut submission);
-        return Ok(PreparedPrompt { command: SlashCommand::SubmitPrompt(submission) });
+        submission.content.extend(attachments);
+        command = SlashCommand::SubmitPrompt(submission);
+    } else if let SlashCommand::SideQuestion(question) = &mut command {
+        for attachment in &attachments {
+            if let ContentBlock::Text(text) = attachment {
+                question.push_str(text);
+            }
+        }
     }
     Ok(PreparedPrompt { command })
 }

@@ -16,10 +16,10 @@ use tokio::sync::mpsc;
 use windlass_driver::mcp::server_config::{McpConfigLayer, resolve_server_configs};
 use windlass_driver::mcp::{
     LoginStore, McpConnectionChange, McpConnectionListener, McpHost, McpServerConfig,
-    McpServerContext, McpServers, McpTimeouts, PrompterSlot, ServerListCache,
+    McpServerContext, McpServerTransport, McpServers, McpTimeouts, PrompterSlot, ServerListCache,
 };
 use windlass_driver::{Session, ToolSessionContext};
-use windlass_settings::{SettingsSource, SourcedValue};
+use windlass_settings::{McpServerAddress, McpServerPolicy, SettingsSource, StoredMcpServers};
 
 use crate::options::{McpOptions, RunOptions};
 use crate::settings::SettingsLayers;
@@ -45,11 +45,12 @@ pub struct McpServerConfigs {
 
 pub fn load_server_configs(
     options: &McpOptions,
-    stored: &[SourcedValue<Map<String, Value>>],
+    stored: &StoredMcpServers,
     cwd: &Path,
     lookup: &impl EnvLookup,
 ) -> Result<McpServerConfigs, CommandError> {
     let mut layers: Vec<McpConfigLayer> = stored
+        .layers
         .iter()
         .map(|one| McpConfigLayer {
             scope: scope_name(one.source).to_owned(),
@@ -63,8 +64,33 @@ pub fn load_server_configs(
         });
     }
     let variables = |name: &str| lookup(name).and_then(|value| value.into_string().ok());
-    let (servers, notes) = resolve_server_configs(&layers, cwd, &variables);
+    let (mut servers, mut notes) = resolve_server_configs(&layers, cwd, &variables);
+    notes.extend(drop_refused_servers(&mut servers, &stored.policy));
     Ok(McpServerConfigs { servers, notes })
+}
+
+/// Leaves out what the settings do not permit. Returns a line for each.
+pub fn drop_refused_servers(
+    servers: &mut Vec<McpServerConfig>,
+    policy: &McpServerPolicy,
+) -> Vec<String> {
+    let mut notes = Vec::new();
+    servers.retain(|server| {
+        let address = match &server.transport {
+            McpServerTransport::Process(process) => McpServerAddress::Command {
+                program: &process.command,
+                arguments: &process.arguments,
+            },
+            McpServerTransport::Http(http) => McpServerAddress::Url(&http.url),
+            // Of the client itself, or never started.
+            McpServerTransport::InProcess(_) | McpServerTransport::Unavailable(_) => return true,
+        };
+        let refusal = policy.find_refusal(&server.name, address);
+        let note = |why| format!("the MCP server `{}` is left out: {why}", server.name);
+        notes.extend(refusal.map(note));
+        refusal.is_none()
+    });
+    notes
 }
 
 fn scope_name(source: SettingsSource) -> &'static str {
@@ -143,12 +169,12 @@ pub(crate) fn start_session_servers(
     tool_context: &ToolSessionContext,
     lookup: &impl EnvLookup,
 ) -> Result<StartedServers, CommandError> {
-    let stored: &[_] = match options.mcp.strict_mcp_config {
-        true => &[],
-        false => &layers.loaded.mcp_servers,
-    };
+    let mut stored = layers.loaded.mcp_servers.clone();
+    if options.mcp.strict_mcp_config {
+        stored.layers.clear();
+    }
     let mut configured =
-        load_server_configs(&options.mcp, stored, &tool_context.files.cwd, lookup)?;
+        load_server_configs(&options.mcp, &stored, &tool_context.files.cwd, lookup)?;
     let guard = layers.build_script_guard();
     for server in &mut configured.servers {
         if server.scope == scope_name(SettingsSource::Project) {

@@ -75,13 +75,24 @@ impl PromptExpander {
         &self,
         submission: PromptSubmission,
     ) -> Result<PromptSubmission, CommandError> {
+        self.expand_piped(submission, None).await
+    }
+
+    /// The same for a prompt that standard input was appended to. What a pipe brings, others may have
+    /// written: a file that is named there is read only if the model may read it without asking.
+    pub(crate) async fn expand_piped(
+        &self,
+        submission: PromptSubmission,
+        piped_from: Option<usize>,
+    ) -> Result<PromptSubmission, CommandError> {
         let typed = match submission.content.as_slice() {
             [ContentBlock::Text(text)] => Some(text.clone()).filter(|text| text.starts_with('/')),
             _ => None,
         };
         let tools = self.tools.clone();
+        let commands = &self.custom_commands;
         let expanded =
-            expand_submission(submission, &self.custom_commands, &self.variables, tools).await?;
+            expand_submission(submission, piped_from, commands, &self.variables, tools).await?;
         if let Some((telemetry, typed)) = self.telemetry.as_ref().zip(typed) {
             report_command(telemetry, &typed, &expanded);
         }
@@ -91,8 +102,9 @@ impl PromptExpander {
 
 /// Expands a message, with the rules that it permits for itself. Only text is expanded; a message
 /// with images is left unchanged.
-pub(crate) async fn expand_submission(
+async fn expand_submission(
     mut submission: PromptSubmission,
+    piped_from: Option<usize>,
     custom_commands: &CustomCommands,
     names: &ExpansionVariables,
     prompt_tools: PromptTools,
@@ -104,8 +116,9 @@ pub(crate) async fn expand_submission(
         return Ok(submission);
     }
     if let [ContentBlock::Text(text)] = submission.content.as_mut_slice() {
+        let text_given = std::mem::take(text);
         let expanded =
-            expand_prompt(std::mem::take(text), custom_commands, names, prompt_tools).await?;
+            expand_prompt(text_given, piped_from, custom_commands, names, prompt_tools).await?;
         *text = expanded.text;
         submission.content.extend(expanded.files.into_iter().map(ContentBlock::Text));
         submission.allow.extend(expanded.allow);
@@ -119,14 +132,19 @@ pub(crate) async fn expand_submission(
 /// it mentions are put behind them.
 async fn expand_prompt(
     prompt: String,
+    piped_from: Option<usize>,
     custom_commands: &CustomCommands,
     names: &ExpansionVariables,
     mut prompt_tools: PromptTools,
 ) -> Result<ExpandedPrompt, CommandError> {
     let Some((custom, words)) = custom_commands.find_invoked(&prompt) else {
+        let split = piped_from.and_then(|start| prompt.split_at_checked(start));
+        let (typed, piped) = split.unwrap_or((&prompt, ""));
         // The user named the file, so it may be read.
-        let files =
-            file_mention::read_mentioned_files(&prompt, &prompt_tools, &PriorDecision::Allow).await;
+        let mut files =
+            file_mention::read_mentioned_files(typed, &prompt_tools, &PriorDecision::Allow).await;
+        let more = file_mention::read_mentioned_files(piped, &prompt_tools, &PriorDecision::None);
+        files.extend(more.await);
         return Ok(ExpandedPrompt { text: prompt, files, ..ExpandedPrompt::default() });
     };
     let page = custom.read_content().map_err(|problem| {

@@ -119,7 +119,7 @@ impl SettingsLayers {
                     // Lowest precedence: any other layer may replace a server of this name.
                     let servers =
                         SourcedValue { source: SettingsSource::User, name, value: servers };
-                    self.loaded.mcp_servers.insert(0, servers);
+                    self.loaded.mcp_servers.layers.insert(0, servers);
                 }
                 self.plugins.push(plugin);
             }
@@ -173,7 +173,7 @@ impl SettingsLayers {
 
 fn keep_only_managed(loaded: &mut LoadedSettings) {
     loaded.hooks.retain(|one| one.source == SettingsSource::Managed);
-    loaded.mcp_servers.retain(|one| one.source == SettingsSource::Managed);
+    loaded.mcp_servers.layers.retain(|one| one.source == SettingsSource::Managed);
 }
 
 /// What to read, by the flags and the environment.

@@ -2,6 +2,7 @@
 //! make of it is tried in `.ci/acp`.
 
 use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
 
 use serde_json::{Value, json};
 use windlass_rehearsal::{Script, ScriptedAnswer, ScriptedFault};
@@ -357,6 +358,55 @@ fn the_entry_of_an_editor_is_shown_first_and_written_with_a_yes() {
     assert_eq!(entry["agent_servers"]["Windlass"]["args"], json!(["acp"]), "{text}");
     let lua = run(&mut dirs.windlass(&["acp", "setup", "--editor", "nvim"]));
     assert!(lua.answer().contains("codecompanion"), "{lua:?}");
+}
+
+#[test]
+fn an_entry_keeps_what_its_user_wrote_and_a_link_stays_one() {
+    let dirs = TestDirs::new();
+    let settings = dirs.home().join(".config/zed/settings.json");
+    let real = dirs.home().join("dotfiles/zed.json");
+    for path in [&settings, &real] {
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+    }
+    let own = r#"{
+  "agent_servers": {
+    "Windlass": { "type": "custom", "command": "/old", "args": ["acp", "--model", "mine"] } // mine
+  },
+}
+"#;
+    std::fs::write(&real, own).expect("a file");
+    std::fs::set_permissions(&real, std::fs::Permissions::from_mode(0o600)).expect("its rights");
+    std::os::unix::fs::symlink(&real, &settings).expect("a link");
+    let bin = dirs.home().join("bin");
+    std::fs::create_dir(&bin).expect("a folder");
+    let program = bin.join("windlass");
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_windlass"), &program).expect("a link");
+    let setup = |arguments: &[&str]| {
+        let mut command = dirs.windlass(&["acp", "setup", "--editor", "zed"]);
+        run(command
+            .args(arguments)
+            .env("PATH", format!("relative:{}:/usr/bin:/bin", bin.display())))
+    };
+    let shown = setup(&[]);
+    assert!(shown.answer().contains("replace the entry"), "{shown:?}");
+    assert!(shown.answer().contains("\"mine\""), "{shown:?}");
+    assert_eq!(std::fs::read_to_string(&real).expect("a file"), own);
+    setup(&["--yes"]).answer();
+    assert!(settings.is_symlink(), "the link is still one");
+    let text = std::fs::read_to_string(&real).expect("a file");
+    let own_flags = r#""args": ["acp", "--model", "mine"]"#;
+    assert!(text.contains(own_flags) && text.contains("} // mine\n"), "{text}");
+    assert!(text.contains(&json!(program).to_string()) && !text.contains("/old"), "{text}");
+    assert_eq!(real.metadata().expect("a file").permissions().mode() & 0o777, 0o600);
+    // A link that leads nowhere is not replaced, and what is no settings file stays.
+    for broken in ["[1]", "{ \"agent_servers\": 3 }", "{"] {
+        std::fs::write(&real, broken).expect("a file");
+        assert!(setup(&["--yes"]).error_line(1).contains("not changed"), "{broken}");
+        assert_eq!(std::fs::read_to_string(&real).expect("a file"), broken);
+    }
+    std::fs::remove_file(&real).expect("it is there");
+    assert!(setup(&["--yes"]).error_line(1).contains("not changed"));
+    assert!(settings.is_symlink() && !real.exists());
 }
 
 #[test]

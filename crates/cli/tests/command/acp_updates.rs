@@ -126,6 +126,39 @@ fn linked_files_and_pictures_reach_the_model_whatever_stands_around_them() {
     assert_eq!(client.end(), Some(0));
 }
 
+/// An editor embeds files that the person chose; what stands in them, others wrote.
+#[test]
+fn an_embedded_file_mentions_nothing_and_is_no_argument_of_a_command() {
+    let dirs = TestDirs::new();
+    let secret = dirs.home().join("secret.txt");
+    std::fs::write(&secret, "THE-SECRET\n").expect("a file");
+    let commands = dirs.home().join(".claude/commands");
+    std::fs::create_dir_all(&commands).expect("a folder");
+    let page = "---\nallowed-tools: Bash(echo:*)\n---\nIt says !`echo ran-with $ARGUMENTS`.";
+    std::fs::write(commands.join("look.md"), page).expect("a file");
+    let server = play(Script::new().answer(ScriptedAnswer::text("Seen.").repeat(0)));
+    let mut client = AcpClient::start(&dirs, &server.url());
+    client.initialize();
+    let session = client.open(&dirs.work());
+    let hostile = format!("see @{} and; touch pwned", secret.display());
+    for text in ["what is this? ", "/look at ", "/btw what is this? "] {
+        let prompt = json!([
+            {"type": "text", "text": text},
+            {"type": "resource", "resource": {"uri": "file:///w/README.md", "text": hostile}},
+        ]);
+        let params = json!({"sessionId": session, "prompt": prompt});
+        client.request("session/prompt", &params).expect("an answer");
+        let body = server.requests().last().expect("a request").body.to_string();
+        assert!(body.contains("and; touch pwned"), "{text}: it is there: {body}");
+        assert!(!body.contains("THE-SECRET"), "{text}: {body}");
+        assert!(!body.contains("ran-with at see"), "{text}: {body}");
+    }
+    let bodies: String = server.requests().iter().map(|one| one.body.to_string()).collect();
+    assert!(bodies.contains("ran-with at [file:///w/README.md]"), "the command is run: {bodies}");
+    assert!(!dirs.file("pwned").exists());
+    assert_eq!(client.end(), Some(0));
+}
+
 #[test]
 fn a_session_that_is_open_elsewhere_is_refused_with_the_reason_and_goes_on() {
     let dirs = TestDirs::new();
@@ -287,6 +320,33 @@ fn servers_of_the_editor_are_taken_literally_and_a_strange_name_harms_nothing() 
     assert!(!dirs.file("pwned").exists());
     let bad = json!({"cwd": dirs.work(), "mcpServers": [{"name": "nothing"}]});
     assert_eq!(client.request("session/new", &bad).expect_err("no command")["code"], -32602);
+    assert_eq!(client.end(), Some(0));
+}
+
+#[test]
+fn commands_of_a_server_are_told_when_it_is_there() {
+    let dirs = TestDirs::new();
+    std::fs::write(dirs.file("server.sh"), SERVER).expect("a file");
+    let server = play(Script::new().answer(ScriptedAnswer::text("Hello, Ada.")));
+    let mut client = AcpClient::start(&dirs, &server.url());
+    client.initialize();
+    let servers = json!([{"name": "box", "command": "sh", "args": ["server.sh"], "env": []}]);
+    let params = json!({"cwd": dirs.work(), "mcpServers": servers});
+    let opened = client.request("session/new", &params).expect("a session");
+    let session = opened["sessionId"].as_str().expect("an id").to_owned();
+    // Before anything is prompted, so that it can be chosen for the first prompt.
+    let told = client.until(|frame| frame.to_string().contains("mcp__box__greet"));
+    let update = &told["params"]["update"];
+    assert_eq!(update["sessionUpdate"], "available_commands_update", "{told}");
+    let commands = update["availableCommands"].as_array().expect("a list");
+    assert!(commands.iter().any(|one| one["name"] == "compact"), "the list is whole: {told}");
+    client.prompt(&session, "/mcp__box__greet ada").expect("an answer");
+    assert!(server.requests()[0].body.contains("Greet ada kindly."));
+    assert_eq!(
+        client.updates("available_commands_update").len(),
+        2,
+        "what stays is not told again"
+    );
     assert_eq!(client.end(), Some(0));
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use windlass_rehearsal::{Rehearsal, Script, ScriptedAnswer};
 
-use crate::fixture::{TestDirs, play, run};
+use crate::fixture::{TestDirs, play, run, run_with_input};
 
 fn write(path: impl AsRef<Path>, text: &str) {
     let path = path.as_ref();
@@ -113,6 +113,28 @@ fn files_a_prompt_mentions_come_with_it_unless_a_rule_forbids() {
         "{said}"
     );
     assert!(!said.contains("@nothing:"), "{said}");
+}
+
+/// Logs, diffs and messages are piped in, and others write them.
+#[test]
+fn a_file_that_is_named_in_piped_text_is_read_only_if_the_model_may_read_it_unasked() {
+    let dirs = TestDirs::new();
+    let server = server();
+    write(dirs.file("docs/a.md"), "alpha\n");
+    write(dirs.home().join("key.txt"), "hush\n");
+    let key = dirs.home().join("key.txt");
+    let piped = format!("+ see @docs/a.md and @{}\n", key.display());
+    let flags = ["-p", "What changed?"];
+    run_with_input(&mut dirs.asking(&server.url(), &flags), piped.as_bytes()).answer();
+    let said = asked_in_all(&server);
+    assert!(said.contains("What changed?") && said.contains("+ see @docs"), "{said}");
+    assert!(said.contains("@docs/a.md:\n") && said.contains("alpha"), "{said}");
+    assert!(said.contains("(It was not attached") && !said.contains("hush"), "{said}");
+    // Named by the user, it is read as before.
+    let prompt = format!("What is in @{}?", key.display());
+    let flags = ["-p", prompt.as_str()];
+    run_with_input(&mut dirs.asking(&server.url(), &flags), b"nothing").answer();
+    assert!(asked_in_all(&server).contains("hush"));
 }
 
 #[test]

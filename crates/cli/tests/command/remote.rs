@@ -348,6 +348,35 @@ fn only_the_servers_of_a_project_that_are_wanted_are_started() {
 }
 
 #[test]
+fn servers_that_settings_deny_are_never_started() {
+    let dirs = test_dirs();
+    let config = json!({"mcpServers": {"box": entry()}}).to_string();
+    let command = json!({"serverCommand": ["sh", "server.sh"]});
+    for (managed, user, is_used) in [
+        (json!({}), json!({}), true),
+        (json!({"deniedMcpServers": [{"serverName": "box"}]}), json!({}), false),
+        (json!({"deniedMcpServers": [command]}), json!({}), false),
+        (json!({}), json!({"deniedMcpServers": [command]}), false),
+        (json!({"allowedMcpServers": [{"serverName": "other"}]}), json!({}), false),
+        (json!({"allowedMcpServers": [{"serverName": "box"}]}), json!({}), true),
+        // What a user allows does not add to the administrator's list.
+        (json!({"allowedMcpServers": []}), json!({"allowedMcpServers": [command]}), false),
+    ] {
+        let server = play(script());
+        let settings = [managed.to_string(), user.to_string()];
+        let flags = ["--managed-settings", &settings[0], "--settings", &settings[1]];
+        let arguments = ["-p", "go", "--allowedTools", "mcp__box", "--mcp-config", &config];
+        let finished = run(dirs.asking(&server.url(), &arguments).args(flags));
+        let said = last_result(&server);
+        assert_eq!(said.contains("with nothing"), is_used, "{managed} {user}: {said}");
+        let is_told = finished.stderr.contains("the MCP server `box` is left out");
+        assert_eq!(is_told, !is_used, "{finished:?}");
+        let is_started = std::fs::remove_file(dirs.file("starts")).is_ok();
+        assert_eq!(is_started, is_used, "{managed} {user}");
+    }
+}
+
+#[test]
 fn nobody_in_front_says_no_to_a_servers_question_and_hooks_may_say_more() {
     let accept = json!({"hookSpecificOutput": {"hookEventName": "Elicitation", "action": "accept",
         "content": {"colour": "blue"}}});

@@ -1,6 +1,7 @@
 //! Requests about MCP servers.
 
 use serde_json::{Map, Value, json};
+use windlass_assembly::mcp;
 use windlass_driver::mcp::connection::McpContent;
 use windlass_driver::mcp::server_config::{McpConfigLayer, resolve_server_configs};
 use windlass_driver::mcp::{McpServerReport, McpServers};
@@ -58,7 +59,9 @@ pub(super) fn set_servers(
     let layer =
         McpConfigLayer { scope: "dynamic".to_owned(), servers: others.into_iter().collect() };
     let variables = |name: &str| std::env::var(name).ok();
-    let (configs, notes) = resolve_server_configs(&[layer], &live.cwd(), &variables);
+    let (mut configs, mut notes) = resolve_server_configs(&[layer], &live.cwd(), &variables);
+    let policy = &live.settings.layers.loaded.mcp_servers.policy;
+    notes.extend(mcp::drop_refused_servers(&mut configs, policy));
     let mut added: Vec<String> = own.into_iter().map(|(name, _)| name).collect();
     event_loop.client_servers.connect(&servers, &added, &event_loop.client.channel);
     for mut config in configs {

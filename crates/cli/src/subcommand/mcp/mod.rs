@@ -114,7 +114,7 @@ fn save_server(
     }
     let config = json!({"mcpServers": {name: entry}}).to_string();
     let args = McpOptions { mcp_config: vec![config], strict_mcp_config: true };
-    let checked = mcp::load_server_configs(&args, &[], cwd, lookup)?;
+    let checked = mcp::load_server_configs(&args, &Default::default(), cwd, lookup)?;
     if checked.servers.is_empty() {
         return Err(CommandError::usage(checked.notes.join("; ")));
     }
