@@ -86,7 +86,7 @@ impl Installation {
             Self::Npm => ("npm", "npm install -g windlass-agent@latest"),
             Self::PythonTool(command) => ("a tool for Python packages", *command),
             Self::Python => ("pip", "pip install --upgrade windlass-agent"),
-            Self::Cargo => ("cargo", "git pull && cargo install --path crates/cli"),
+            Self::Cargo => ("cargo", "git pull && cargo install --locked --path crates/cli"),
             Self::Checkout => ("a build in a checkout", "git pull && cargo build --release"),
             Self::Image => ("a container image", "pull the newer image and start it"),
             Self::Unknown(path) => {
