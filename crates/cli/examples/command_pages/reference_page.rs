@@ -14,15 +14,19 @@ fn add_command(page: &mut String, name: &str, command: &Command) {
     page.push_str(&format!("\n## {name}\n\n"));
     let about = command.get_about().map(ToString::to_string).unwrap_or_default();
     page.push_str(&format!("{}\n", to_cell(&about)));
+    // Flags that only programs use are not in the help, but they are here.
     let shown: Vec<&Arg> = command
         .get_arguments()
-        .filter(|one| !one.is_hide_set() && one.get_id() != "help")
+        .filter(|one| !one.is_hide_set() || one.get_long().is_some())
+        .filter(|one| one.get_id() != "help")
         .collect();
     if !shown.is_empty() {
         page.push_str("\n| | |\n|---|---|\n");
     }
     for one in shown {
-        let text = one.get_help().map(ToString::to_string).unwrap_or_default() + &list_values(one);
+        let hint = if one.is_hide_set() { " [not in the help]" } else { "" };
+        let text = one.get_help().map(ToString::to_string).unwrap_or_default();
+        let text = text + &list_values(one) + hint;
         // A bar ends the cell, also between backticks.
         let flag = describe(one).replace('|', "\\|");
         page.push_str(&format!("| `{flag}` | {} |\n", to_cell(&text)));
