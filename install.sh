@@ -238,7 +238,7 @@ new_launcher=""
 version="${1:-}"
 base="${WINDLASS_RELEASES_URL:-}"
 base="${base%/}"
-[ -n "$base" ] || fail "no place of releases is known: set WINDLASS_RELEASES_URL"
+[ -n "$base" ] || fail "there is no address of releases: set WINDLASS_RELEASES_URL, see docs/install.md"
 case "$base" in
 *@*) fail "WINDLASS_RELEASES_URL must not name a user" ;;
 https://*) protocols="=https" ;;

@@ -36,7 +36,7 @@ impl ReleaseServer {
         let value = lookup(RELEASES_VARIABLE).and_then(|value| value.into_string().ok());
         let Some(base) = value.filter(|value| !value.is_empty()) else {
             return Err(CommandError::failure(format!(
-                "no place of releases is known: set {RELEASES_VARIABLE}, see docs/install.md"
+                "there is no address of releases: set {RELEASES_VARIABLE}, see docs/install.md"
             )));
         };
         let wrong = |why: &str| CommandError::usage(format!("{RELEASES_VARIABLE}: {why}"));

@@ -91,12 +91,12 @@ impl Installation {
             Self::Image => ("a container image", "pull the newer image and start it"),
             Self::Unknown(path) => {
                 return format!(
-                    "{} was not installed by install.sh, so it is left alone; replace it the way it came",
+                    "{} was not installed by install.sh, so it is left alone; update it the way you installed it",
                     path.display()
                 );
             }
         };
-        format!("this copy came by {who}, which also updates it: {command}")
+        format!("this copy comes from {who}; to update it: {command}")
     }
 }
 

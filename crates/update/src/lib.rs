@@ -64,7 +64,7 @@ pub async fn run(
     if let Some(wanted) = wanted.as_ref().filter(|wanted| folder.has(wanted) && !options.is_check) {
         let _lock = folder.lock()?;
         folder.switch_to(wanted)?;
-        return Ok(format!("{running} → {wanted}, which was still here\n"));
+        return Ok(format!("{running} → {wanted}, which was still installed\n"));
     }
     let server = ReleaseServer::find(lookup)?;
     let release = server.fetch_manifest(wanted.as_ref()).await?;
@@ -72,7 +72,10 @@ pub async fn run(
         return Ok(format!("{running} is up to date\n"));
     }
     if options.is_check {
-        return Ok(format!("{} can be had; this is {running}: windlass update\n", release.version));
+        return Ok(format!(
+            "{} is available, this is {running}; install it with: windlass update\n",
+            release.version
+        ));
     }
     let _lock = folder.lock()?;
     let begun = folder.begin()?;
@@ -81,5 +84,5 @@ pub async fn run(
     begun.check_version(&release.version).await?;
     folder.keep(&begun, &release.version)?;
     folder.switch_to(&release.version)?;
-    Ok(format!("{running} → {}; the old one stays: windlass update {running}\n", release.version))
+    Ok(format!("{running} → {}; to go back: windlass update {running}\n", release.version))
 }

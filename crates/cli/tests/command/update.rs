@@ -222,7 +222,7 @@ fn a_newer_version_is_put_beside_the_old_one_and_back() {
     let mut command = Command::new(copy.versions().join(own).join("windlass"));
     command.args(["update", own]);
     let back = run(copy.with_environment(&mut command).env_remove("WINDLASS_RELEASES_URL"));
-    assert!(back.answer().contains("still here"), "{back:?}");
+    assert!(back.answer().contains("still installed"), "{back:?}");
     assert_eq!(copy.current(), own);
 }
 
