@@ -10,6 +10,7 @@ use crate::fixture::{TestDirs, play, run};
 const README: &str = include_str!("../../../../README.md");
 const DEMO: &str = include_str!("../../../../docs/demo.md");
 const FEATURES: &str = include_str!("../../../../docs/features.md");
+const LIBRARY: &str = include_str!("../../../../docs/library.md");
 const MODELS: &str = include_str!("../../../../docs/models.md");
 const TUTORIAL: &str = include_str!("../../../../docs/tutorial.md");
 
@@ -81,10 +82,32 @@ fn it_lists_the_tools_a_model_is_offered() {
 #[test]
 fn the_example_of_the_library_is_the_one_that_is_compiled() {
     let documentation = include_str!("../../../driver/src/lib.rs");
-    let examples = blocks(README, "rust");
-    assert_eq!(examples.len(), 1);
-    for line in examples[0].lines().filter(|line| !line.is_empty()) {
-        assert!(documentation.contains(&format!("//! {line}\n")), "{line}");
+    for page in [README, LIBRARY] {
+        let examples = blocks(page, "rust");
+        assert_eq!(examples.len(), 1);
+        // The compiled one adds a tool, and compares the answer.
+        let is_same = |line: &&str| {
+            !line.is_empty() && !line.starts_with("use ") && !line.starts_with("println!")
+        };
+        for line in examples[0].lines().filter(is_same) {
+            let compiled = line.replace("let tools", "let mut tools");
+            assert!(documentation.contains(&format!("//! {compiled}\n")), "{line}");
+        }
+    }
+}
+
+#[test]
+fn the_page_of_the_library_names_every_public_module() {
+    let source = include_str!("../../../driver/src/lib.rs");
+    let modules = source.lines().filter_map(|line| {
+        let renamed = line.strip_prefix("pub use ").and_then(|rest| rest.split(" as ").nth(1));
+        let module = line.strip_prefix("pub mod ").or(renamed)?;
+        Some(module.trim_end_matches([';', '{', ' ']))
+    });
+    let modules: Vec<&str> = modules.collect();
+    assert!(modules.len() > 5, "{modules:?}");
+    for module in modules {
+        assert!(LIBRARY.contains(&format!("`{module}`")), "docs/library.md does not name {module}");
     }
 }
 
