@@ -232,44 +232,49 @@ look_at_path() {
     say "$bin is not on PATH; this line changes that: $line"
 }
 
-begun=""
-holds_lock=""
-new_launcher=""
-version="${1:-}"
-base="${WINDLASS_RELEASES_URL:-}"
-base="${base%/}"
-[ -n "$base" ] || fail "there is no address of releases: set WINDLASS_RELEASES_URL, see docs/install.md"
-case "$base" in
-*@*) fail "WINDLASS_RELEASES_URL must not name a user" ;;
-https://*) protocols="=https" ;;
-http://127.0.0.1 | http://127.0.0.1[:/]* | http://localhost | http://localhost[:/]*) protocols="=http" ;;
-*) fail "WINDLASS_RELEASES_URL must begin with https://; plain http is only for this machine" ;;
-esac
-version="${version#v}"
-[ -z "$version" ] || check_version_form "$version"
-[ -n "${HOME:-}" ] || fail "HOME is not set"
-has gzip || fail "gzip is needed"
-check_downloader
-find_platform
+# Everything is in functions, so that a script that was cut on its way into a shell does nothing.
+main() {
+    begun=""
+    holds_lock=""
+    new_launcher=""
+    version="${1:-}"
+    base="${WINDLASS_RELEASES_URL:-}"
+    base="${base%/}"
+    [ -n "$base" ] || fail "there is no address of releases: set WINDLASS_RELEASES_URL, see docs/install.md"
+    case "$base" in
+    *@*) fail "WINDLASS_RELEASES_URL must not name a user" ;;
+    https://*) protocols="=https" ;;
+    http://127.0.0.1 | http://127.0.0.1[:/]* | http://localhost | http://localhost[:/]*) protocols="=http" ;;
+    *) fail "WINDLASS_RELEASES_URL must begin with https://; plain http is only for this machine" ;;
+    esac
+    version="${version#v}"
+    [ -z "$version" ] || check_version_form "$version"
+    [ -n "${HOME:-}" ] || fail "HOME is not set"
+    has gzip || fail "gzip is needed"
+    check_downloader
+    find_platform
 
-bin="${WINDLASS_INSTALL_DIR:-$HOME/.local/bin}"
-versions="${XDG_DATA_HOME:-$HOME/.local/share}/windlass/versions"
-mkdir -p "$versions" "$bin" || fail "$versions or $bin cannot be made; nothing was changed"
-# A link to a relative path would lead somewhere else.
-versions="$(cd "$versions" && pwd)"
-bin="$(cd "$bin" && pwd)"
-lock="$versions/.lock"
-# Before a download, so that nobody waits for one that has no place.
-[ -w "$bin" ] || fail "$bin cannot be changed; nothing was changed. WINDLASS_INSTALL_DIR names another folder"
-trap clean_up EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM HUP
-take_lock
-rm -rf "$versions"/.begun-*
-begun="$versions/.begun-$$"
-mkdir "$begun" || fail "$versions cannot be changed"
-download
-unpack
-put_in_place
-look_at_path
-say "windlass $version is installed: $bin/windlass"
+    bin="${WINDLASS_INSTALL_DIR:-$HOME/.local/bin}"
+    versions="${XDG_DATA_HOME:-$HOME/.local/share}/windlass/versions"
+    mkdir -p "$versions" "$bin" || fail "$versions or $bin cannot be made; nothing was changed"
+    # A link to a relative path would lead somewhere else.
+    versions="$(cd "$versions" && pwd)"
+    bin="$(cd "$bin" && pwd)"
+    lock="$versions/.lock"
+    # Before a download, so that nobody waits for one that has no place.
+    [ -w "$bin" ] || fail "$bin cannot be changed; nothing was changed. WINDLASS_INSTALL_DIR names another folder"
+    trap clean_up EXIT
+    trap 'exit 130' INT
+    trap 'exit 143' TERM HUP
+    take_lock
+    rm -rf "$versions"/.begun-*
+    begun="$versions/.begun-$$"
+    mkdir "$begun" || fail "$versions cannot be changed"
+    download
+    unpack
+    put_in_place
+    look_at_path
+    say "windlass $version is installed: $bin/windlass"
+}
+
+{ main "$@"; }

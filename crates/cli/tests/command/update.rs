@@ -300,6 +300,25 @@ fn install_sh_runs_with_the_tools_of_a_small_system() {
     assert!(refused.stderr.contains("curl or GNU wget is needed"), "{refused:?}");
 }
 
+/// As in `curl … | sh`, where the connection may break anywhere.
+#[test]
+fn a_script_that_is_cut_does_nothing() {
+    let copy = InstalledCopy::new();
+    copy.host.publish(NEWER, &program(NEWER));
+    let script = std::fs::read_to_string(SCRIPT).expect("the script");
+    let deletion = script.find("rm -rf \"$versions\"/").expect("old leftovers are removed");
+    let end = script.trim_end().len() - 1;
+    let cuts = (0..end).step_by(499).chain([deletion + "rm -rf \"$versions\"".len(), end]);
+    for cut in cuts {
+        let part = copy.dirs.work().join("part.sh");
+        std::fs::write(&part, &script[..cut]).expect("a part");
+        run(copy.with_environment(Command::new("sh").arg(&part)));
+        assert_eq!(copy.current(), env!("CARGO_PKG_VERSION"), "cut at {cut}");
+        assert!(copy.versions().join("current/windlass").exists(), "cut at {cut}");
+        assert!(!copy.dirs.home().join(".local/bin").exists(), "cut at {cut}");
+    }
+}
+
 #[test]
 fn the_same_version_again_replaces_its_program_alone() {
     let copy = InstalledCopy::new();
