@@ -21,17 +21,21 @@ fail() {
 }
 has() { command -v "$1" >/dev/null 2>&1; }
 
-# fetch <url> <file>
-fetch() {
+# A release is smaller, packed and unpacked; `windlass update` has the same limits.
+manifest_bytes_max=262144
+program_bytes_max=268435456
+
+# fetch <url> <file> <bytes it may have>: a file that goes on and on is cut off, not written to the end of the disk.
+fetch() (
+    # In blocks of 512 bytes; somewhat more, so that the size can still be compared.
+    ulimit -f "$(($3 / 512 + 128))"
     if has curl; then
         curl --proto "$protocols" --proto-redir "$protocols" --fail --silent --show-error --location --max-redirs 5 \
             --connect-timeout 20 --speed-limit 1 --speed-time 30 --output "$2" "$1"
-    elif has wget; then
-        fetch_with_wget "$1" "$2"
     else
-        fail "curl or wget is needed"
+        fetch_with_wget "$1" "$2"
     fi
-}
+)
 
 # wget cannot be told which protocols a redirect may lead to, so each one is looked at first.
 fetch_with_wget() {
@@ -69,6 +73,15 @@ sum_of() {
     else
         fail "sha256sum or shasum is needed"
     fi
+}
+
+# BusyBox's wget follows redirects to wherever they lead.
+check_downloader() {
+    has curl && return
+    has wget || fail "curl or wget is needed"
+    case "$(wget --help 2>&1 || true)" in
+    *BusyBox*) fail "curl or GNU wget is needed: the wget of BusyBox follows redirects to any protocol" ;;
+    esac
 }
 
 find_platform() {
@@ -121,7 +134,7 @@ download() {
     else
         list_url="$base/latest/download/manifest.txt"
     fi
-    fetch "$list_url" "$begun/manifest.txt" || fail "$list_url cannot be read; nothing was changed"
+    fetch "$list_url" "$begun/manifest.txt" "$manifest_bytes_max" || fail "$list_url cannot be read; nothing was changed"
     listed="$(sed -n '1s/^windlass //p' "$begun/manifest.txt")"
     check_version_form "$listed"
     [ -z "$version" ] || [ "$version" = "$listed" ] || fail "$list_url is the list of $listed"
@@ -129,11 +142,16 @@ download() {
     row="$(grep "  $name\$" "$begun/manifest.txt" || true)"
     [ -n "$row" ] || fail "version $version has no $name: none was built for this machine"
     expected_sum="$(echo "$row" | awk 'NR == 1 { print $1 }')"
-    [ -z "${WINDLASS_SHA256:-}" ] || [ "$expected_sum" = "$WINDLASS_SHA256" ] ||
+    pinned_sum="$(printf '%s' "${WINDLASS_SHA256:-}" | tr 'A-F' 'a-f')"
+    [ -z "$pinned_sum" ] || [ "$expected_sum" = "$pinned_sum" ] ||
         fail "$list_url lists the checksum $expected_sum, and $WINDLASS_SHA256 was asked for"
     expected_bytes="$(echo "$row" | awk 'NR == 1 { print $2 }')"
+    case "$expected_bytes" in
+    '' | *[!0-9]* | ??????????*) fail "$list_url: the size of $name cannot be right" ;;
+    esac
+    [ "$expected_bytes" -le "$program_bytes_max" ] || fail "$list_url: the size of $name cannot be right"
     url="$base/download/v$version/$name"
-    fetch "$url" "$begun/packed.gz" || fail "$url cannot be read whole into $versions (is there space left?); nothing was changed"
+    fetch "$url" "$begun/packed.gz" "$expected_bytes" || fail "$url cannot be read whole into $versions (is there space left?); nothing was changed"
     bytes="$(wc -c <"$begun/packed.gz" | tr -d ' ')"
     [ "$bytes" = "$expected_bytes" ] ||
         fail "$url has $bytes bytes, not $expected_bytes: the download was cut or is another file"
@@ -143,7 +161,10 @@ download() {
 }
 
 unpack() {
-    gzip -dc "$begun/packed.gz" >"$begun/windlass" || fail "$begun/windlass cannot be written"
+    (
+        ulimit -f "$((program_bytes_max / 512))"
+        gzip -dc "$begun/packed.gz" >"$begun/windlass"
+    ) || fail "$begun/windlass cannot be written"
     chmod 755 "$begun/windlass"
     rm -f "$begun/packed.gz" "$begun/manifest.txt"
     said="$("$begun/windlass" --version 2>/dev/null </dev/null || true)"
@@ -167,21 +188,24 @@ put_in_place() {
         ln -s "$target" "$new_launcher" 2>/dev/null || fail "$bin cannot be changed; nothing was changed"
     fi
     ln -s "$version" "$versions/.begun-link-$$"
-    rm -rf "${versions:?}/$version"
-    mv "$begun" "$versions/$version"
+    if [ -d "$versions/$version" ]; then
+        # The same version again: only its program is replaced, so that there is one at every moment.
+        mv -f "$begun/windlass" "$versions/$version/windlass"
+        rm -rf "$begun"
+    else
+        mv "$begun" "$versions/$version"
+    fi
     rename_link "$versions/.begun-link-$$" "$versions/current"
     begun=""
     [ -z "$new_launcher" ] || mv -f "$new_launcher" "$launcher"
     new_launcher=""
 }
 
-# `mv` would move the link into the folder that the old link points to.
+# `mv` would move the link into the folder that the old link points to. `-T` is known to GNU and BusyBox, `-h` to BSD
+# and macOS.
 rename_link() {
-    if mv --version >/dev/null 2>&1; then
-        mv -f -T "$1" "$2"
-    else
-        mv -f -h "$1" "$2"
-    fi
+    mv -f -T "$1" "$2" 2>/dev/null || mv -f -h "$1" "$2" 2>/dev/null ||
+        fail "$2 cannot be changed; $(readlink "$2" 2>/dev/null || echo nothing) stays installed"
 }
 
 look_at_path() {
@@ -208,40 +232,49 @@ look_at_path() {
     say "$bin is not on PATH; this line changes that: $line"
 }
 
-begun=""
-holds_lock=""
-new_launcher=""
-version="${1:-}"
-base="${WINDLASS_RELEASES_URL:-}"
-base="${base%/}"
-[ -n "$base" ] || fail "no place of releases is known: set WINDLASS_RELEASES_URL"
-case "$base" in
-*@*) fail "WINDLASS_RELEASES_URL must not name a user" ;;
-https://*) protocols="=https" ;;
-http://127.0.0.1 | http://127.0.0.1[:/]* | http://localhost | http://localhost[:/]*) protocols="=http" ;;
-*) fail "WINDLASS_RELEASES_URL must begin with https://; plain http is only for this machine" ;;
-esac
-version="${version#v}"
-[ -z "$version" ] || check_version_form "$version"
-[ -n "${HOME:-}" ] || fail "HOME is not set"
-has gzip || fail "gzip is needed"
-find_platform
+# Everything is in functions, so that a script that was cut on its way into a shell does nothing.
+main() {
+    begun=""
+    holds_lock=""
+    new_launcher=""
+    version="${1:-}"
+    base="${WINDLASS_RELEASES_URL:-}"
+    base="${base%/}"
+    [ -n "$base" ] || fail "there is no address of releases: set WINDLASS_RELEASES_URL, see docs/install.md"
+    case "$base" in
+    *@*) fail "WINDLASS_RELEASES_URL must not name a user" ;;
+    https://*) protocols="=https" ;;
+    http://127.0.0.1 | http://127.0.0.1[:/]* | http://localhost | http://localhost[:/]*) protocols="=http" ;;
+    *) fail "WINDLASS_RELEASES_URL must begin with https://; plain http is only for this machine" ;;
+    esac
+    version="${version#v}"
+    [ -z "$version" ] || check_version_form "$version"
+    [ -n "${HOME:-}" ] || fail "HOME is not set"
+    has gzip || fail "gzip is needed"
+    check_downloader
+    find_platform
 
-bin="${WINDLASS_INSTALL_DIR:-$HOME/.local/bin}"
-versions="${XDG_DATA_HOME:-$HOME/.local/share}/windlass/versions"
-lock="$versions/.lock"
-mkdir -p "$versions" "$bin" || fail "$versions or $bin cannot be made; nothing was changed"
-# Before a download, so that nobody waits for one that has no place.
-[ -w "$bin" ] || fail "$bin cannot be changed; nothing was changed. WINDLASS_INSTALL_DIR names another folder"
-trap clean_up EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM HUP
-take_lock
-rm -rf "$versions"/.begun-*
-begun="$versions/.begun-$$"
-mkdir "$begun" || fail "$versions cannot be changed"
-download
-unpack
-put_in_place
-look_at_path
-say "windlass $version is installed: $bin/windlass"
+    bin="${WINDLASS_INSTALL_DIR:-$HOME/.local/bin}"
+    versions="${XDG_DATA_HOME:-$HOME/.local/share}/windlass/versions"
+    mkdir -p "$versions" "$bin" || fail "$versions or $bin cannot be made; nothing was changed"
+    # A link to a relative path would lead somewhere else.
+    versions="$(cd "$versions" && pwd)"
+    bin="$(cd "$bin" && pwd)"
+    lock="$versions/.lock"
+    # Before a download, so that nobody waits for one that has no place.
+    [ -w "$bin" ] || fail "$bin cannot be changed; nothing was changed. WINDLASS_INSTALL_DIR names another folder"
+    trap clean_up EXIT
+    trap 'exit 130' INT
+    trap 'exit 143' TERM HUP
+    take_lock
+    rm -rf "$versions"/.begun-*
+    begun="$versions/.begun-$$"
+    mkdir "$begun" || fail "$versions cannot be changed"
+    download
+    unpack
+    put_in_place
+    look_at_path
+    say "windlass $version is installed: $bin/windlass"
+}
+
+{ main "$@"; }

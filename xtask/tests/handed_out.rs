@@ -10,6 +10,7 @@
 use std::path::Path;
 
 use xtask::bench::{BenchFigures, FIGURES_FILE, LimitKind, render_files, render_page};
+use xtask::dist::DistOptions;
 use xtask::loop_picture::{PICTURE_FILE, render_picture};
 use xtask::site::{find_dead_links, render_contents};
 use xtask::tidy::RepositoryTree;
@@ -112,6 +113,15 @@ fn the_action_is_whole_and_reads_no_input_as_shell() {
         assert_eq!(output["value"].as_str(), Some(expected.as_str()));
         assert!(script.contains(&format!("output {name} ")), "{name} is not set");
     }
+}
+
+#[test]
+fn a_flag_of_dist_without_its_value_builds_nothing() {
+    for words in [&["--only"][..], &["--binary"], &["--only", "rpm"], &["--onyl", "deb"]] {
+        DistOptions::parse(words).map(|_| ()).unwrap_err();
+    }
+    let options = DistOptions::parse(&["--only", "deb", "--binary", "w"]).unwrap();
+    assert_eq!(options.only.as_deref(), Some("deb"));
 }
 
 #[test]

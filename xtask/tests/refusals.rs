@@ -458,6 +458,7 @@ fn pages_refuses_gaps_doubles_and_kindless_lines() {
         ("docs/glossary.md", "- **Run**: a.\n- **Attempt**: b.\n- **attempt**: c.\n"),
         ("CHANGELOG.md", "# Unreleased\n- Added: a.\n- More b.\n"),
         ("crates/cli/src/text/help/a.txt", &format!("Short.\n{}\n", "x".repeat(81))),
+        ("docs/table.md", "| a | b |\n|---|---|\n| `c\\|d` | e |\n| `c|d` | e |\n"),
     ];
     for expected in [
         "0003-c.md: decision pages are numbered without gaps; 0002 was due",
@@ -467,10 +468,11 @@ fn pages_refuses_gaps_doubles_and_kindless_lines() {
         "glossary.md:3: `attempt` is defined twice",
         "CHANGELOG.md:3: a line starts with one of",
         "a.txt:2: a line of help is at most 80 wide",
+        "table.md:4: the row has another number of cells",
     ] {
         refuses("pages", &files, expected);
     }
-    assert_eq!(findings("pages", &files).len(), 7);
+    assert_eq!(findings("pages", &files).len(), 8);
 }
 
 #[test]
@@ -576,6 +578,43 @@ fn sizes_notes_long_files_and_functions() {
             "crates/hook/src/long.rs:2: fn grown has 71 lines",
         ]
     );
+}
+
+#[test]
+fn commands_refuses_what_cannot_be_typed() {
+    let check = |page: &str| {
+        let files = [
+            ("docs/commands.md", "## windlass\n| `-p, --print PROMPT` | a |\n## windlass why\n"),
+            ("docs/fleet_commands.md", "## windlass ps\n| `--state STATE` | a |\n"),
+            ("docs/wire/flags.md", "| `--betas` | yes | |\n"),
+            ("docs/page.md", page),
+        ];
+        findings("commands", &files)
+    };
+    for wrong in [
+        "`windlass wyh`",
+        "`windlass --pint x`",
+        "`--pint`",
+        "`ps --sate x`",
+        "```sh\nA=b windlass -p x | windlass wyh\n```\n",
+        "```sh\nwindlass why \\\n  --pint\n```\n",
+        "```sh\nwindlass -p -- windlass wyh\n```\n",
+    ] {
+        assert_eq!(check(wrong).len(), 1, "{wrong}: {:?}", check(wrong));
+    }
+    for fine in [
+        "`windlass why`, `windlass -p x`, `--print`, `ps --state x`, `--betas`, windlass wyh",
+        "`cargo test --pint`",
+        "```sh\nwindlass why # wyh --pint\ngit log --pint\n```\n",
+        "```text\nwindlass wyh\n```\n",
+    ] {
+        assert_eq!(check(fine), Vec::<String>::new(), "{fine}");
+    }
+    let help = [
+        ("docs/commands.md", "## windlass why\n"),
+        ("crates/cli/src/text/help/a.txt", "Examples:\n  windlass wyh    says why\n"),
+    ];
+    refuses("commands", &help, "a.txt:2: there is no command `windlass wyh`");
 }
 
 #[test]

@@ -30,6 +30,6 @@ macro_rules! rules {
 
 rules!(
     edges purity branches engine_types lints doc_repeats headers words type_names metaphors
-    function_names wide_structs cycles crate_sizes catch_all paths folders links map pages glossary faults
+    function_names wide_structs cycles crate_sizes catch_all paths folders links commands map pages glossary faults
     dependencies
 );

@@ -86,17 +86,17 @@ impl Installation {
             Self::Npm => ("npm", "npm install -g windlass-agent@latest"),
             Self::PythonTool(command) => ("a tool for Python packages", *command),
             Self::Python => ("pip", "pip install --upgrade windlass-agent"),
-            Self::Cargo => ("cargo", "git pull && cargo install --path crates/cli"),
+            Self::Cargo => ("cargo", "git pull && cargo install --locked --path crates/cli"),
             Self::Checkout => ("a build in a checkout", "git pull && cargo build --release"),
             Self::Image => ("a container image", "pull the newer image and start it"),
             Self::Unknown(path) => {
                 return format!(
-                    "{} was not installed by install.sh, so it is left alone; replace it the way it came",
+                    "{} was not installed by install.sh, so it is left alone; update it the way you installed it",
                     path.display()
                 );
             }
         };
-        format!("this copy came by {who}, which also updates it: {command}")
+        format!("this copy comes from {who}; to update it: {command}")
     }
 }
 

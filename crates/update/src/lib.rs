@@ -84,5 +84,5 @@ pub async fn run(
     begun.check_version(&release.version).await?;
     folder.keep(&begun, &release.version)?;
     folder.switch_to(&release.version)?;
-    Ok(format!("{running} → {}; the old one stays: windlass update {running}\n", release.version))
+    Ok(format!("{running} → {}; to go back: windlass update {running}\n", release.version))
 }

@@ -65,10 +65,11 @@ fn control(plan: &DistPlan, kilobytes: u64) -> String {
     format!(
         "Package: windlass\nVersion: {}\nArchitecture: {}\nMaintainer: Windlass <windlass@localhost>\n\
          Installed-Size: {kilobytes}\n{depends}Recommends: git, bubblewrap, ca-certificates\n\
-         Suggests: ripgrep\nSection: devel\nPriority: optional\nDescription: {}\n {DESCRIPTION}\n",
+         Suggests: ripgrep\nSection: devel\nPriority: optional\nDescription: {}\n {}\n",
         plan.version,
         plan.program.architecture.debian,
         SUMMARY.to_lowercase().trim_start_matches("a "),
+        DESCRIPTION.replace(": ", ":\n "),
     )
 }
 
@@ -78,7 +79,7 @@ fn installed_kilobytes(root: &std::path::Path) -> Result<u64, String> {
     number.ok_or_else(|| format!("du said `{text}`"))
 }
 
-/// Both licences, whole.
+/// The shorter licence whole; Debian has the other.
 fn copyright(plan: &DistPlan) -> Result<String, String> {
     let mut text = "Copyright: the authors of Windlass\nLicense: MIT or Apache-2.0, at your choice.\n\
                     On Debian systems the Apache licence is also in /usr/share/common-licenses/Apache-2.0.\n"

@@ -63,8 +63,8 @@ impl DistOptions {
         let mut rest = words.iter();
         while let Some(word) = rest.next() {
             match *word {
-                "--only" => options.only = rest.next().map(|name| (*name).to_owned()),
-                "--binary" => options.binary = rest.next().map(PathBuf::from),
+                "--only" => options.only = Some(value_of(word, rest.next())?.to_owned()),
+                "--binary" => options.binary = Some(value_of(word, rest.next())?.into()),
                 "--twice" => options.is_twice = true,
                 other => return Err(format!("`{other}` is not known; {USAGE}")),
             }
@@ -80,6 +80,10 @@ impl DistOptions {
             _ => Ok(options),
         }
     }
+}
+
+fn value_of<'a>(flag: &str, value: Option<&&'a str>) -> Result<&'a str, String> {
+    value.copied().ok_or_else(|| format!("{flag} needs a value; {USAGE}"))
 }
 
 /// How it is called.

@@ -6,6 +6,7 @@
 
 pub mod branches;
 pub mod catch_all;
+pub mod commands;
 pub mod crate_sizes;
 pub mod cycles;
 mod declarations;
@@ -140,13 +141,18 @@ pub const RULES: &[TidyRule] = &[
         check: links::check,
     },
     TidyRule {
+        name: "commands",
+        description: "pages and help name commands and flags that exist",
+        check: commands::check,
+    },
+    TidyRule {
         name: "map",
         description: "the map names the crates and files that exist",
         check: map::check,
     },
     TidyRule {
         name: "pages",
-        description: "decisions are numbered and listed, the glossary and the changelog keep their form",
+        description: "decisions, glossary, changelog, help and tables keep their form",
         check: pages::check,
     },
     TidyRule {

@@ -1,6 +1,7 @@
-//! The pages people add to keep their form: decisions, glossary, changelog, help.
+//! The pages people add to keep their form: decisions, glossary, changelog, help, tables.
 //!
-//! A decision nobody can find is taken again, differently; a noun defined twice means two things.
+//! A decision nobody can find is taken again, differently; a noun defined twice means two things; a cell too many is
+//! shown by no renderer.
 
 use super::{Finding, RepositoryTree, TextFile};
 
@@ -18,7 +19,7 @@ const HELP: &str = "crates/cli/src/text/help";
 /// Wider lines are wrapped by the terminal, in the middle of an example.
 const HELP_WIDTH_MAX: usize = 80;
 
-/// Looks at the four kinds of page.
+/// Looks at each kind of page.
 #[must_use]
 pub fn check(tree: &RepositoryTree) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -34,6 +35,9 @@ pub fn check(tree: &RepositoryTree) -> Vec<Finding> {
     for file in tree.files_below(HELP) {
         check_help(file, &mut findings);
     }
+    for file in tree.files.iter().filter(|file| file.path.ends_with(".md")) {
+        check_tables(file, &mut findings);
+    }
     findings
 }
 
@@ -41,6 +45,25 @@ fn check_help(file: &TextFile, findings: &mut Vec<Finding>) {
     for (index, line) in file.text.lines().enumerate() {
         if line.chars().count() > HELP_WIDTH_MAX {
             let problem = format!("a line of help is at most {HELP_WIDTH_MAX} wide");
+            findings.push(Finding::on_line(&file.path, index, problem));
+        }
+    }
+}
+
+/// A row has as many cells as the head of its table: what is beyond is not shown.
+fn check_tables(file: &TextFile, findings: &mut Vec<Finding>) {
+    let mut is_fenced = false;
+    let mut head = None;
+    for (index, line) in file.text.lines().enumerate() {
+        is_fenced ^= line.trim_start().starts_with("```");
+        if is_fenced || !line.starts_with('|') {
+            head = None;
+            continue;
+        }
+        let bars = line.matches('|').count() - line.matches("\\|").count();
+        if bars != *head.get_or_insert(bars) {
+            let problem =
+                "the row has another number of cells than its head; write `\\|` for a bar";
             findings.push(Finding::on_line(&file.path, index, problem));
         }
     }

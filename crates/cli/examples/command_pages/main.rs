@@ -13,6 +13,15 @@ use std::process::ExitCode;
 use clap::{Command, CommandFactory as _};
 use clap_mangen::Man;
 
+/// Opens the reference.
+const HEADER: &str = "\
+# Commands
+
+Every command and flag of `windlass`, generated from the definition of the command line; a test compares them. After a
+change: `cargo run -p windlass --example command_pages -- --page docs/commands.md`.
+`windlass help COMMAND` has the same text with examples. The flags of the fleet's commands (`serve`, `worker`, `store`,
+`submit` and so on) are in [fleet_commands.md](fleet_commands.md).
+";
 const USAGE: &str = "usage: command_pages FOLDER, or command_pages --page FILE";
 
 fn main() -> ExitCode {
@@ -22,7 +31,7 @@ fn main() -> ExitCode {
     let written = match words.as_slice() {
         [folder] => write_pages(folder, "windlass", &command),
         [flag, file] if flag == Path::new("--page") => {
-            std::fs::write(file, reference_page::render_reference(&command))
+            std::fs::write(file, reference_page::render_reference(HEADER, &command))
         }
         _ => {
             eprintln!("{USAGE}");
@@ -81,7 +90,7 @@ mod tests {
         let mut command = args::CliArgs::command();
         command.build();
         let written = include_str!("../../../../docs/commands.md");
-        let rendered = reference_page::render_reference(&command);
+        let rendered = reference_page::render_reference(HEADER, &command);
         assert!(
             written == rendered,
             "docs/commands.md is old; its second paragraph says how to write it"

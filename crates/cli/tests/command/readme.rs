@@ -1,4 +1,5 @@
-//! What the README and the pages of `docs/` show is what the command does.
+//! What the README and the pages of `docs/` show is what the command does. That their flags and commands exist is a rule
+//! of tidy.
 
 use std::path::{Path, PathBuf};
 
@@ -7,12 +8,10 @@ use windlass_rehearsal::{Script, ScriptedAnswer};
 use crate::fixture::{TestDirs, play, run};
 
 const README: &str = include_str!("../../../../README.md");
-const AUTOMATE: &str = include_str!("../../../../docs/automate.md");
 const DEMO: &str = include_str!("../../../../docs/demo.md");
 const FEATURES: &str = include_str!("../../../../docs/features.md");
-const LIMITS: &str = include_str!("../../../../docs/limits.md");
+const LIBRARY: &str = include_str!("../../../../docs/library.md");
 const MODELS: &str = include_str!("../../../../docs/models.md");
-const REHEARSE: &str = include_str!("../../../../docs/rehearse.md");
 const TUTORIAL: &str = include_str!("../../../../docs/tutorial.md");
 
 /// The code blocks of this kind, in order.
@@ -53,32 +52,6 @@ fn lasting(text: &str) -> Vec<&str> {
 }
 
 #[test]
-fn every_flag_they_name_is_known() {
-    let dirs = TestDirs::new();
-    let mut known = String::new();
-    known.push_str(run(&mut dirs.windlass(&["--help"])).answer());
-    let commands = "demo,rehearse,record,bound,models,sessions list,sessions export,context,stats,cost,\
-                    key set,key list,rewind,resume,diff,permission explain";
-    for command in commands.split(',') {
-        let words: Vec<&str> = command.split(' ').chain(["--help"]).collect();
-        known.push_str(run(&mut dirs.windlass(&words)).answer());
-    }
-    let of_cargo = ["--release", "--workspace", "--path", "--bench", "--minutes"];
-    let pages = [README, AUTOMATE, FEATURES, LIMITS, MODELS, REHEARSE, TUTORIAL].concat();
-    let words = pages.split(|c: char| c.is_whitespace() || "`|,;.()[]=\"".contains(c));
-    let flags: Vec<&str> = words
-        .filter(|word| {
-            word.strip_prefix("--").is_some_and(|name| name.starts_with(char::is_alphabetic))
-        })
-        .filter(|word| !of_cargo.contains(word))
-        .collect();
-    assert!(flags.len() > 5, "{flags:?}");
-    for flag in flags {
-        assert!(known.contains(flag), "{flag}");
-    }
-}
-
-#[test]
 fn the_configuration_it_shows_is_read() {
     let dirs = TestDirs::new();
     let shown = blocks(MODELS, "toml").pop().expect("a configuration");
@@ -109,10 +82,32 @@ fn it_lists_the_tools_a_model_is_offered() {
 #[test]
 fn the_example_of_the_library_is_the_one_that_is_compiled() {
     let documentation = include_str!("../../../driver/src/lib.rs");
-    let examples = blocks(README, "rust");
-    assert_eq!(examples.len(), 1);
-    for line in examples[0].lines().filter(|line| !line.is_empty()) {
-        assert!(documentation.contains(&format!("//! {line}\n")), "{line}");
+    for page in [README, LIBRARY] {
+        let examples = blocks(page, "rust");
+        assert_eq!(examples.len(), 1);
+        // The compiled one adds a tool, and compares the answer.
+        let is_same = |line: &&str| {
+            !line.is_empty() && !line.starts_with("use ") && !line.starts_with("println!")
+        };
+        for line in examples[0].lines().filter(is_same) {
+            let compiled = line.replace("let tools", "let mut tools");
+            assert!(documentation.contains(&format!("//! {compiled}\n")), "{line}");
+        }
+    }
+}
+
+#[test]
+fn the_page_of_the_library_names_every_public_module() {
+    let source = include_str!("../../../driver/src/lib.rs");
+    let modules = source.lines().filter_map(|line| {
+        let renamed = line.strip_prefix("pub use ").and_then(|rest| rest.split(" as ").nth(1));
+        let module = line.strip_prefix("pub mod ").or(renamed)?;
+        Some(module.trim_end_matches([';', '{', ' ']))
+    });
+    let modules: Vec<&str> = modules.collect();
+    assert!(modules.len() > 5, "{modules:?}");
+    for module in modules {
+        assert!(LIBRARY.contains(&format!("`{module}`")), "docs/library.md does not name {module}");
     }
 }
 

@@ -23,7 +23,12 @@ enum ServedFile {
     Cut(Vec<u8>),
     /// Is somewhere else.
     Moved(String),
+    /// Goes on until the client leaves, but not for ever.
+    Endless,
 }
+
+/// What an endless file has if nobody stops reading.
+const ENDLESS_BYTES: usize = 1 << 30;
 
 /// A file server that lives as long as the test's process.
 pub(crate) struct ReleaseHost {
@@ -83,6 +88,11 @@ fn answer(mut stream: &TcpStream, files: &BTreeMap<String, ServedFile>) -> std::
         Some(ServedFile::Whole(body)) => ("200 OK".to_owned(), body.len(), body.as_slice()),
         Some(ServedFile::Cut(body)) => ("200 OK".to_owned(), body.len(), &body[..body.len() / 2]),
         Some(ServedFile::Moved(to)) => (format!("302 Found\r\nlocation: {to}"), 0, &[][..]),
+        Some(ServedFile::Endless) => {
+            write!(stream, "HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n")?;
+            let piece = [b'x'; 1 << 16];
+            return (0..ENDLESS_BYTES / piece.len()).try_for_each(|_| stream.write_all(&piece));
+        }
         None => ("404 Not Found".to_owned(), 0, &[][..]),
     };
     write!(stream, "HTTP/1.1 {status}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n")?;
@@ -243,6 +253,112 @@ fn install_sh_installs_runs_and_leaves_what_is_not_its_own() {
     for wrong in ["../1.2.3", "1.2.3/..", "a b"] {
         assert!(copy.install(&[wrong]).stderr.contains("is not a version"), "{wrong}");
     }
+}
+
+/// A folder with a link to every tool of BusyBox, as small systems have them, and to `downloader`.
+fn busybox_tools(copy: &InstalledCopy, downloader: &str) -> Option<PathBuf> {
+    let Ok(listed) = Command::new("busybox").arg("--list").output() else {
+        assert!(std::env::var_os("WINDLASS_ALL_TESTS").is_none(), "busybox is not installed");
+        return None;
+    };
+    let find = |name: &str| {
+        let path = std::env::var("PATH").expect("a path");
+        let found = path.split(':').map(|folder| PathBuf::from(folder).join(name));
+        found.into_iter().find(|path| path.exists())
+    };
+    let busybox = find("busybox").expect("it was just run");
+    let tools = copy.dirs.work().join(format!("busybox-with-{downloader}"));
+    std::fs::create_dir(&tools).expect("a folder");
+    for name in String::from_utf8_lossy(&listed.stdout).lines().filter(|name| *name != "wget") {
+        std::os::unix::fs::symlink(&busybox, tools.join(name)).expect("a link");
+    }
+    let program = if downloader == "wget" { busybox } else { find(downloader)? };
+    std::os::unix::fs::symlink(program, tools.join(downloader)).expect("a link");
+    Some(tools)
+}
+
+#[test]
+fn install_sh_runs_with_the_tools_of_a_small_system() {
+    let copy = InstalledCopy::new();
+    copy.host.publish(NEWER, &program(NEWER));
+    let install = |tools: &PathBuf| {
+        let mut command = Command::new(tools.join("sh"));
+        run(copy.with_environment(command.arg(SCRIPT)).env("PATH", tools))
+    };
+    let Some(tools) = busybox_tools(&copy, "curl") else {
+        return;
+    };
+    for _ in 0..2 {
+        let installed = install(&tools);
+        assert_eq!(installed.code, Some(0), "{installed:?}");
+        assert_eq!(copy.current(), NEWER);
+    }
+    // This one follows redirects wherever they lead.
+    let tools = busybox_tools(&copy, "wget").expect("it was there before");
+    let refused = install(&tools);
+    assert_eq!(refused.code, Some(1), "{refused:?}");
+    assert!(refused.stderr.contains("curl or GNU wget is needed"), "{refused:?}");
+}
+
+/// As in `curl … | sh`, where the connection may break anywhere.
+#[test]
+fn a_script_that_is_cut_does_nothing() {
+    let copy = InstalledCopy::new();
+    copy.host.publish(NEWER, &program(NEWER));
+    let script = std::fs::read_to_string(SCRIPT).expect("the script");
+    let deletion = script.find("rm -rf \"$versions\"/").expect("old leftovers are removed");
+    let end = script.trim_end().len() - 1;
+    let cuts = (0..end).step_by(499).chain([deletion + "rm -rf \"$versions\"".len(), end]);
+    for cut in cuts {
+        let part = copy.dirs.work().join("part.sh");
+        std::fs::write(&part, &script[..cut]).expect("a part");
+        run(copy.with_environment(Command::new("sh").arg(&part)));
+        assert_eq!(copy.current(), env!("CARGO_PKG_VERSION"), "cut at {cut}");
+        assert!(copy.versions().join("current/windlass").exists(), "cut at {cut}");
+        assert!(!copy.dirs.home().join(".local/bin").exists(), "cut at {cut}");
+    }
+}
+
+#[test]
+fn the_same_version_again_replaces_its_program_alone() {
+    let copy = InstalledCopy::new();
+    copy.host.publish(NEWER, &program(NEWER));
+    assert_eq!(copy.install(&[]).code, Some(0));
+    // Its folder is never gone: what starts it meanwhile finds a program.
+    let folder = copy.versions().join(NEWER);
+    std::fs::write(folder.join("beside"), "").expect("a file");
+    copy.host.publish(NEWER, &format!("{}# again\n", program(NEWER)));
+    assert_eq!(copy.install(&[]).code, Some(0));
+    assert!(folder.join("beside").exists());
+    let text = std::fs::read_to_string(folder.join("windlass")).expect("a program");
+    assert!(text.ends_with("# again\n"), "{text}");
+    assert_eq!(copy.current(), NEWER);
+}
+
+#[test]
+fn relative_folders_make_a_link_that_leads_to_the_program() {
+    let copy = InstalledCopy::new();
+    copy.host.publish(NEWER, &program(NEWER));
+    let mut command = Command::new("sh");
+    copy.with_environment(command.arg(SCRIPT))
+        .env("XDG_DATA_HOME", "share")
+        .env("WINDLASS_INSTALL_DIR", "bin")
+        .current_dir(copy.dirs.work());
+    let installed = run(&mut command);
+    assert_eq!(installed.code, Some(0), "{installed:?}");
+    let launcher = copy.dirs.work().join("bin/windlass");
+    let said = run(Command::new(launcher).arg("--version").stdout(Stdio::piped()));
+    assert_eq!(said.stdout, format!("windlass {NEWER}\n"));
+}
+
+#[test]
+fn a_list_or_a_program_that_never_ends_is_cut_off() {
+    let copy = InstalledCopy::new();
+    copy.host.publish(NEWER, &program(NEWER));
+    copy.host.put(&format!("download/v{NEWER}/{}", file_name()), ServedFile::Endless);
+    copy.refuses(&format!("download/v{NEWER}/"));
+    copy.host.put("latest/download/manifest.txt", ServedFile::Endless);
+    copy.refuses("manifest.txt");
 }
 
 /// At a terminal it asks before it writes into a profile; anything but a yes leaves it alone.

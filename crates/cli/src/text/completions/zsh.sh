@@ -1,5 +1,5 @@
 #compdef windlass
-# Completions of windlass for zsh. Put this into ~/.zshrc, behind compinit:
+# Completions of windlass for zsh. Put this into ~/.zshrc, after compinit:
 #   source <(windlass completions zsh)
 _windlass() {
     local line
