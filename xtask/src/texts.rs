@@ -2,6 +2,7 @@
 //! they can be read top to bottom. Front ends keep theirs in `words.rs`; libraries say theirs where an error is
 //! made, and this is where they are seen together.
 
+use std::io::Write;
 use std::path::Path;
 
 use crate::tidy::RepositoryTree;
@@ -20,6 +21,7 @@ pub fn run(root: &Path, crates: &[&str]) -> Result<(), String> {
     if crates.is_empty() {
         return Err(format!("usage: {USAGE}"));
     }
+    let mut page = String::new();
     for name in crates {
         let folder = format!("crates/{name}/src/");
         let mut files = tree.rust_files().filter(|file| file.path.starts_with(&folder)).peekable();
@@ -29,13 +31,15 @@ pub fn run(root: &Path, crates: &[&str]) -> Result<(), String> {
         for file in files.filter(|file| !file.path.contains("/tests")) {
             let sentences = list_sentences(&file.text);
             if !sentences.is_empty() {
-                println!("\n{}", file.path);
+                page.push_str(&format!("\n{}\n", file.path));
             }
             for sentence in sentences {
-                println!("{:>5}  {}", sentence.line + 1, sentence.text);
+                page.push_str(&format!("{:>5}  {}\n", sentence.line + 1, sentence.text));
             }
         }
     }
+    // A pager that is left early is no failure.
+    let _ = std::io::stdout().write_all(page.as_bytes());
     Ok(())
 }
 
