@@ -28,7 +28,7 @@ pub struct FoldedJournal {
     pub whole_bytes: u64,
     /// The length of an incomplete last line, which was ignored.
     pub torn_bytes: u64,
-    /// The numbers of skipped lines, and why; at most [`DAMAGES_MAX`] are listed.
+    /// The numbers of skipped lines, and why; at most `DAMAGES_MAX` are listed.
     pub damages: Vec<(u64, LineDamage)>,
 }
 
