@@ -200,7 +200,9 @@ async fn a_run_that_was_cut_off_is_closed_and_a_torn_record_left_out() {
         directory: tempfile::tempdir().unwrap(),
         wire: WireFormat::AnthropicMessages,
     };
-    fixture.until(|notice| matches!(notice, Notice::Warning(text) if text.contains("torn"))).await;
+    fixture
+        .until(|notice| matches!(notice, Notice::Warning(text) if text.contains("was cut off")))
+        .await;
     assert_ended(&fixture.ending().await.0, Terminal::AbortedStreaming);
     assert_ended(&fixture.run("again").await.0, Terminal::Completed);
 }
