@@ -48,9 +48,11 @@ async function withAgent(answerPermission, drive) {
   agent.stdin.end();
   if (kind === "older-adapter") agent.kill("SIGKILL");
   const overdue = setTimeout(() => agent.kill("SIGKILL"), 30_000);
-  const [code] = await exited;
+  const [code, signal] = await exited;
   clearTimeout(overdue);
-  if (kind !== "older-adapter") assert.equal(code, 0, "the agent ends when its input ends");
+  if (kind === "windlass") assert.equal(code, 0, "the agent ends when its input ends");
+  // An adapter that still has an update to send finds the pipe closed, and fails with that.
+  if (kind === "adapter") assert.equal(signal, null, "the adapter ends when its input ends");
 }
 
 const choose = (wanted) => ({ options }) => {
