@@ -9,7 +9,6 @@ use windlass_driver::mcp::{McpConnectionChange, McpServers, tool_name_prefix};
 use windlass_driver::tool_types::Secrets;
 use windlass_host::environment::EnvLookup;
 use windlass_project::plugins::Plugin;
-use windlass_settings::SettingsSource;
 use windlass_telemetry::{
     ExpandedCommand, LoadedPlugin, ProcessFacts, RegisteredHook, TelemetryConfig,
     TelemetryObserver, WiringReport, read_config,
@@ -17,8 +16,8 @@ use windlass_telemetry::{
 use windlass_vocabulary::ContentBlock;
 
 use crate::options::{OutputFormat, RunOptions};
-use crate::settings::SettingsLayers;
 use crate::settings::hooks::plugin_hook_source;
+use crate::settings::{SettingsLayers, settings_source_name};
 use crate::slash_command::SlashCommand;
 
 /// Describes what is sent and where; empty if telemetry is off. The second value lists invalid
@@ -78,7 +77,7 @@ pub(crate) fn report_setup(
         let layer = layers.loaded.hooks.iter().find(|layer| layer.name == hook.source);
         let source = match (&plugin, layer) {
             (Some(_), _) => "pluginHook",
-            (None, Some(layer)) => hook_source_name(layer.source),
+            (None, Some(layer)) => settings_source_name(layer.source),
             (None, None) => "flagSettings",
         };
         telemetry.report(WiringReport::HookRegistered(RegisteredHook {
@@ -88,16 +87,6 @@ pub(crate) fn report_setup(
             matcher: hook.matcher,
             plugin,
         }));
-    }
-}
-
-fn hook_source_name(source: SettingsSource) -> &'static str {
-    match source {
-        SettingsSource::User => "userSettings",
-        SettingsSource::Project => "projectSettings",
-        SettingsSource::Local => "localSettings",
-        SettingsSource::Flag => "flagSettings",
-        SettingsSource::Managed => "policySettings",
     }
 }
 

@@ -26,6 +26,7 @@ use windlass_host::display::escape_control_characters;
 use windlass_host::environment::process_environment;
 use windlass_host::exit::Exit;
 use windlass_host::free_threads::{check_free_threads, run_with_stack};
+use windlass_host::process_inspection::forbid_process_inspection;
 use windlass_host::signals::{
     SignalListener, run_blocking_unless_signalled, survive_file_size_limit,
 };
@@ -62,7 +63,7 @@ fn main() -> ExitCode {
         run_with_stack(parse_and_run)?
     });
     exit.unwrap_or_else(|error| {
-        // If standard error is closed, the exit code still says it.
+        // If standard error is closed, the exit code still reports it.
         write_error_line(&error.to_string());
         error.exit
     })
@@ -88,17 +89,6 @@ fn parse_and_run() -> Result<Exit, CommandError> {
             .unwrap_or_else(|| clap_to_command_error(&error))),
         // Help and version are answers, not errors.
         Err(answer) => Ok(print_answer(&answer.to_string())),
-    }
-}
-
-/// The environment may hold keys. Keeps other processes of the same user, such as commands of a model,
-/// from reading it or our memory, and keeps both out of core files.
-fn forbid_process_inspection() {
-    #[cfg(target_os = "linux")]
-    {
-        use rustix::process::{DumpableBehavior, set_dumpable_behavior};
-        // Continue where the system refuses: nothing else depends on it.
-        let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
     }
 }
 
@@ -337,7 +327,7 @@ fn eprint_lines(text: &str) {
     let _ = std::io::stderr().write_all(text.as_bytes());
 }
 
-/// What files hold and are called must not steer a terminal; to a file or a pipe every byte goes as it is.
+/// Contents and names of files must not control a terminal; a file or a pipe gets every byte unchanged.
 fn print_contents(text: &str) -> Exit {
     match std::io::stdout().is_terminal() {
         true => print_answer(&escape_control_characters(text)),

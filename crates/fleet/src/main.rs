@@ -20,6 +20,7 @@ use windlass_fleet::worker::guard::{self, GuardOptions};
 use windlass_fleet::worker::{self, WorkerOptions};
 use windlass_host::command_error::CommandError;
 use windlass_host::exit::Exit;
+use windlass_host::process_inspection::forbid_process_inspection;
 use windlass_host::standard_streams::write_error_line;
 use windlass_host::user_directories;
 
@@ -45,17 +46,6 @@ fn main() -> ExitCode {
         error.exit
     })
     .into()
-}
-
-/// The environment has the store's password and the providers' keys. Prevents tools of sessions,
-/// which run as the same user, from reading it through `/proc`.
-fn forbid_process_inspection() {
-    #[cfg(target_os = "linux")]
-    {
-        use rustix::process::{DumpableBehavior, set_dumpable_behavior};
-        // Best effort: on failure the keys stay readable, but nothing else depends on it.
-        let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
-    }
 }
 
 fn run(command: FleetCommand) -> Result<Exit, CommandError> {

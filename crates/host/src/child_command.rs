@@ -54,7 +54,7 @@ async fn wait_for_exit(child: &mut Child, signals: &mut SignalListener) -> Optio
     loop {
         match await_unless_signalled(signals, child.wait()).await {
             Ok(status) => return status.ok(),
-            // The terminal has sent it to the command as well, which decides what it means.
+            // The terminal has sent it to the command as well, which decides how to react.
             Err(ExitSignal::Interrupt) if std::io::stdin().is_terminal() => {}
             Err(ExitSignal::Interrupt) => send_signal(child, Signal::INT),
             Err(ExitSignal::Terminate | ExitSignal::HangUp) => return terminate(child).await,

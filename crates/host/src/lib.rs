@@ -13,6 +13,7 @@ pub mod exit;
 pub mod extra_certificates;
 pub mod free_threads;
 pub mod line_streams;
+pub mod process_inspection;
 pub mod random;
 pub mod regular_file;
 pub mod signals;

@@ -233,5 +233,16 @@ fn is_directory_variable(name: &str) -> bool {
     name == "HOME" || name == "CLAUDE_CONFIG_DIR" || name.starts_with("XDG_")
 }
 
+/// The word that clients and collectors have for a layer of settings.
+pub fn settings_source_name(source: SettingsSource) -> &'static str {
+    match source {
+        SettingsSource::User => "userSettings",
+        SettingsSource::Project => "projectSettings",
+        SettingsSource::Local => "localSettings",
+        SettingsSource::Flag => "flagSettings",
+        SettingsSource::Managed => "policySettings",
+    }
+}
+
 /// Problems that are listed one by one.
 const WARNINGS_MAX: usize = 10;

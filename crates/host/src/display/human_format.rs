@@ -99,7 +99,7 @@ pub fn describe_run_failure(
     Some(format!("{}; {advice}", ending.why.trim_end_matches('.')))
 }
 
-/// How the driver begins when no connection came about.
+/// The first words of the driver's message when no connection could be made.
 const UNREACHABLE_PREFIX: &str = "the server cannot be reached; offline, or a wrong address?";
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ pub fn strip_control_characters(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// What a call says, every letter of it: what is shown is what runs.
+/// Every character of a call: the user sees exactly what runs.
 pub fn escape_control_characters(text: &str) -> Cow<'_, str> {
     match text.chars().any(is_terminal_control) {
         true => Cow::Owned(escape_invisible(text)),

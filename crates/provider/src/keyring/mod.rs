@@ -114,7 +114,8 @@ impl Keyring {
                     None,
                     UNLOCK_TIMEOUT,
                 )?;
-                secret_tool::parse_lookup(&ended)
+                secret_tool::check_status(&ended)?;
+                read_key(&ended)
             }
             Self::Security => {
                 let ended = run_keyring_program(
@@ -123,7 +124,8 @@ impl Keyring {
                     None,
                     UNLOCK_TIMEOUT,
                 )?;
-                security::parse_key(&ended)
+                security::check_status(&ended)?;
+                read_key(&ended)
             }
         }
     }
@@ -212,6 +214,14 @@ pub fn url_origin(base_url: &str) -> Option<String> {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b".-_:[]".contains(&byte);
     (!authority.is_empty() && authority.bytes().all(is_plain))
         .then(|| format!("{scheme}://{authority}"))
+}
+
+/// The key that a program printed. No output means that the key ring was not unlocked.
+fn read_key(ended: &external_program::ProgramOutput) -> Result<String, KeyringError> {
+    match String::from_utf8_lossy(&ended.stdout).trim() {
+        "" => Err(KeyringError::Locked),
+        key => Ok(key.to_owned()),
+    }
 }
 
 fn run_keyring_program(

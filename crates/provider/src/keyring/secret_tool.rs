@@ -57,16 +57,6 @@ pub(super) fn parse_search(ended: &ProgramOutput) -> Result<KeyringSearchResult,
     })
 }
 
-/// Parses `lookup` for an existing key.
-pub(super) fn parse_lookup(ended: &ProgramOutput) -> Result<String, KeyringError> {
-    check_status(ended)?;
-    let text = String::from_utf8_lossy(&ended.stdout);
-    match text.trim() {
-        "" => Err(KeyringError::Locked),
-        key => Ok(key.to_owned()),
-    }
-}
-
 /// A failure without a message means that the key ring was not unlocked.
 pub(super) fn check_status(ended: &ProgramOutput) -> Result<(), KeyringError> {
     let words = ended.stderr_line.trim_start_matches("secret-tool: ");

@@ -59,15 +59,6 @@ pub(super) fn parse_search(ended: &ProgramOutput) -> Result<KeyringSearchResult,
     }
 }
 
-pub(super) fn parse_key(ended: &ProgramOutput) -> Result<String, KeyringError> {
-    check_status(ended)?;
-    let text = String::from_utf8_lossy(&ended.stdout);
-    match text.trim() {
-        "" => Err(KeyringError::Locked),
-        key => Ok(key.to_owned()),
-    }
-}
-
 pub(super) fn check_status(ended: &ProgramOutput) -> Result<(), KeyringError> {
     match ended.status.code() {
         Some(0) => Ok(()),
@@ -111,8 +102,8 @@ mod tests {
             parse_search(&ended(0, "keychain: ...")),
             Ok(KeyringSearchResult::Withheld)
         ));
-        assert_eq!(parse_key(&ended(0, "sk-1\n")), Ok("sk-1".to_owned()));
-        assert_eq!(parse_key(&ended(36, "")), Err(KeyringError::Locked));
+        assert_eq!(check_status(&ended(0, "")), Ok(()));
+        assert_eq!(check_status(&ended(36, "")), Err(KeyringError::Locked));
         assert_eq!(
             check_status(&ended(1, "")),
             Err(KeyringError::Failed("security says: words".to_owned()))

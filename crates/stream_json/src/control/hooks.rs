@@ -1,11 +1,11 @@
 //! `get_hooks_listing`: the hooks in force, those of the client included.
 
 use serde_json::{Value, json};
+use windlass_assembly::settings::settings_source_name;
 use windlass_driver::hooks::{HookEvent, HookListing, HookType};
 use windlass_settings::SettingsSource;
 
 use super::require_session;
-use super::settings::source_name;
 use crate::event_loop::EventLoop;
 
 pub(super) fn list_hooks(event_loop: &mut EventLoop) -> Result<Value, String> {
@@ -24,7 +24,7 @@ pub(super) fn list_hooks(event_loop: &mut EventLoop) -> Result<Value, String> {
     };
     let configured = listing
         .iter()
-        .map(|hook| hook_to_json(hook, source(hook).map_or("sessionHook", source_name)));
+        .map(|hook| hook_to_json(hook, source(hook).map_or("sessionHook", settings_source_name)));
     let rows: Vec<Value> =
         configured.chain(own.iter().map(|hook| hook_to_json(hook, "sessionHook"))).collect();
     let all: Vec<&HookListing> = listing.iter().chain(&own).collect();

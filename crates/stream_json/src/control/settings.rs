@@ -16,7 +16,7 @@ use windlass_assembly::directories::working_directory;
 use windlass_assembly::options::SettingsOptions;
 use windlass_assembly::resolved::load_policy;
 use windlass_assembly::settings;
-use windlass_assembly::settings::SettingsLayers;
+use windlass_assembly::settings::{SettingsLayers, settings_source_name};
 
 pub(super) fn get_settings(event_loop: &mut EventLoop) -> Result<Value, String> {
     let effort = current_effort(event_loop);
@@ -27,7 +27,7 @@ pub(super) fn get_settings(event_loop: &mut EventLoop) -> Result<Value, String> 
         .map(|file| {
             let written = std::fs::read_to_string(&file.name).ok();
             let written = written.and_then(|text| serde_json::from_str::<Value>(&text).ok());
-            json!({ "source": source_name(file.source), "path": file.name, "settings": written })
+            json!({ "source": settings_source_name(file.source), "path": file.name, "settings": written })
         })
         .collect();
     Ok(json!({
@@ -180,9 +180,10 @@ pub(crate) fn settings_file_path(
         | SettingsSource::Project
         | SettingsSource::Local
         | SettingsSource::Flag
-        | SettingsSource::Managed => {
-            Err(format!("{} are not read in this session (--setting-sources)", source_name(source)))
-        }
+        | SettingsSource::Managed => Err(format!(
+            "{} are not read in this session (--setting-sources)",
+            settings_source_name(source)
+        )),
     }
 }
 
@@ -239,7 +240,7 @@ enum RuleSource {
 impl RuleSource {
     fn name(self) -> &'static str {
         match self {
-            Self::Settings(source) => source_name(source),
+            Self::Settings(source) => settings_source_name(source),
             Self::CommandLine => "cliArg",
             Self::Session => "session",
         }
@@ -251,16 +252,5 @@ impl RuleSource {
             Self::Settings(_) => "persistent",
             Self::Session => "session",
         }
-    }
-}
-
-/// The word clients have for a layer.
-pub(crate) fn source_name(source: SettingsSource) -> &'static str {
-    match source {
-        SettingsSource::User => "userSettings",
-        SettingsSource::Project => "projectSettings",
-        SettingsSource::Local => "localSettings",
-        SettingsSource::Flag => "flagSettings",
-        SettingsSource::Managed => "policySettings",
     }
 }
