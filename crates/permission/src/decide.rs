@@ -139,11 +139,11 @@ pub(crate) fn evaluate_call(
     };
     let names = subject.command().map(collect_program_names).unwrap_or_default();
     let denial = find_deny_match(policy, subject, &names);
-    if let Some((MatchCertainty::Yes, rule, what)) = &denial {
+    if let Some(DenyMatch { rule, certainty: MatchCertainty::Yes, what }) = &denial {
         let why = explain::describe_rule_denial(rule, what);
         return ExplainedDecision::Deny { why, rule: Some(rule.to_string()) };
     }
-    let perhaps = denial.map(|(_, rule, what)| (rule, what));
+    let perhaps = denial.map(|denial| (denial.rule, denial.what));
     let outside = classify_sandbox_escape(policy, subject);
     if let Some(why) = find_outright_denial(policy, subject, inspection, &prior, outside) {
         return ExplainedDecision::Deny { why, rule: None };
@@ -259,23 +259,30 @@ pub fn rule_matches_call(
     find_deny_match(&policy, &subject, &names).is_some() || is_doubtful && rule.tool == subject.tool
 }
 
-/// The first deny rule that certainly matches the call, or else the first that may, with the part
-/// it matches.
+struct DenyMatch<'p> {
+    rule: &'p Rule,
+    certainty: MatchCertainty,
+    /// The part of the call that the rule matches.
+    what: String,
+}
+
+/// The first deny rule that certainly matches the call, or else the first that may.
 fn find_deny_match<'p>(
     policy: &'p Policy,
     subject: &CallSubject,
     names: &[&str],
-) -> Option<(MatchCertainty, &'p Rule, String)> {
+) -> Option<DenyMatch<'p>> {
     let mut perhaps = None;
     for rule in &policy.rules.deny {
         let Some(matched) = rule.match_call(subject, policy.root(), RestrictionKind::Deny, names)
         else {
             continue;
         };
-        if matched.certainty == MatchCertainty::Yes {
-            return Some((MatchCertainty::Yes, rule, matched.what));
+        let denial = DenyMatch { rule, certainty: matched.certainty, what: matched.what };
+        if denial.certainty == MatchCertainty::Yes {
+            return Some(denial);
         }
-        perhaps = perhaps.or(Some((matched.certainty, rule, matched.what)));
+        perhaps = perhaps.or(Some(denial));
     }
     perhaps
 }

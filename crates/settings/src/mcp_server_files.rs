@@ -53,9 +53,9 @@ pub(crate) fn read_mcp_servers(
             found.push(SourcedValue { source, name: name.to_owned(), value });
         }
     };
-    let (user, own) = match &request.locations.claude_json {
+    let ClaudeJsonServers { user, local } = match &request.locations.claude_json {
         Some(path) => read_claude_json(path, request, root, problems),
-        None => (Map::new(), Map::new()),
+        None => ClaudeJsonServers::default(),
     };
     let name = request.locations.claude_json.as_ref().map(|path| path.display().to_string());
     let name = name.unwrap_or_default();
@@ -74,7 +74,7 @@ pub(crate) fn read_mcp_servers(
         }
     }
     if request.sources.local {
-        add(SettingsSource::Local, &name, own);
+        add(SettingsSource::Local, &name, local);
     }
     found
 }
@@ -109,14 +109,21 @@ fn read_mcp_json(path: &Path, problems: &mut Vec<SettingsProblem>) -> Map<String
     }
 }
 
-/// The servers for all projects, and for this one. The file belongs to another program and has many
-/// other keys.
+#[derive(Default)]
+struct ClaudeJsonServers {
+    /// For all projects.
+    user: Map<String, Value>,
+    /// For this project.
+    local: Map<String, Value>,
+}
+
+/// The file belongs to another program and has many other keys.
 fn read_claude_json(
     path: &Path,
     request: &SettingsRequest,
     root: &Path,
     problems: &mut Vec<SettingsProblem>,
-) -> (Map<String, Value>, Map<String, Value>) {
+) -> ClaudeJsonServers {
     let left_out = |why: &str| SettingsProblem {
         source: Some(SettingsSource::User),
         name: path.display().to_string(),
@@ -143,7 +150,10 @@ fn read_claude_json(
             let mut projects = file.projects.unwrap_or_default();
             let mut of = |path: &Path| path.to_str().and_then(|path| projects.remove(path));
             let own = of(root).or_else(|| of(&request.cwd)).unwrap_or_default();
-            (file.mcp_servers.unwrap_or_default(), own.mcp_servers.unwrap_or_default())
+            ClaudeJsonServers {
+                user: file.mcp_servers.unwrap_or_default(),
+                local: own.mcp_servers.unwrap_or_default(),
+            }
         }
         Err(why) => {
             problems.push(left_out(&why));

@@ -71,7 +71,8 @@ pub(crate) async fn open_session(
     });
     let planned = planned.await.map_err(|error| RpcError::internal(error.to_string()))?;
     let (plan, history) = planned.map_err(|error| explain_refusal(&error, is_resumed))?;
-    let (task, handle, choices) = start_session(plan, options, directory, client, capabilities)?;
+    let started = start_session(plan, options, directory, client, capabilities)?;
+    let StartedSession { task, handle, choices } = started;
     for update in &history {
         task.send_update(update);
     }
@@ -83,13 +84,19 @@ pub(crate) async fn open_session(
     Ok(OpenedSession { handle, result })
 }
 
+struct StartedSession {
+    task: SessionTask,
+    handle: SessionHandle,
+    choices: SessionChoices,
+}
+
 fn start_session(
     plan: SessionPlan,
     options: RunOptions,
     directory: SessionDirectory,
     client: ClientConnection,
     capabilities: Arc<ClientCapabilities>,
-) -> Result<(SessionTask, SessionHandle, SessionChoices), RpcError> {
+) -> Result<StartedSession, RpcError> {
     let mut notes = plan.settings_layers.warnings();
     notes.extend(plan.notes.iter().filter(|_| options.verbose).cloned());
     let SessionPlan { mut builder, subagents, endpoints, mcp_servers, .. } = plan;
@@ -146,7 +153,7 @@ fn start_session(
     for note in notes {
         task.warn(note);
     }
-    Ok((task, handle, choices))
+    Ok(StartedSession { task, handle, choices })
 }
 
 /// Clients say where they are; where the process was started means nothing.

@@ -116,7 +116,7 @@ fn expand_braces(units: Vec<WordUnit>, grown: &mut Vec<Vec<WordUnit>>) -> Option
     if grown.len() >= BRACES_MAX || units.len() > 100 * BRACES_MAX {
         return None;
     }
-    let Some((open, close, choices)) = find_first_brace(&units)? else {
+    let Some(BraceExpansion { open, close, choices }) = find_first_brace(&units)? else {
         grown.push(units);
         return Some(());
     };
@@ -128,7 +128,11 @@ fn expand_braces(units: Vec<WordUnit>, grown: &mut Vec<Vec<WordUnit>>) -> Option
     Some(())
 }
 
-type BraceExpansion = (usize, usize, Vec<Vec<WordUnit>>);
+struct BraceExpansion {
+    open: usize,
+    close: usize,
+    choices: Vec<Vec<WordUnit>>,
+}
 
 /// The first brace expression with its expansion. The outer `None` means not understood.
 fn find_first_brace(units: &[WordUnit]) -> Option<Option<BraceExpansion>> {
@@ -156,17 +160,14 @@ fn find_first_brace(units: &[WordUnit]) -> Option<Option<BraceExpansion>> {
                     _ => None,
                 };
                 let choices: Option<Vec<_>> = cuts.windows(2).map(between).collect();
-                return Some(Some((open, at, choices?)));
+                return Some(Some(BraceExpansion { open, close: at, choices: choices? }));
             }
             // Ranges are not expanded here, so nothing about them is certain.
             let inner = units.get(open + 1..at)?;
             let dots = inner.windows(2).any(|two| two.iter().all(|u| plain(u) == Some('.')));
             if dots {
-                return Some(Some((
-                    open,
-                    at,
-                    vec![vec![WordUnit::RuntimeText { is_quoted: false }]],
-                )));
+                let choices = vec![vec![WordUnit::RuntimeText { is_quoted: false }]];
+                return Some(Some(BraceExpansion { open, close: at, choices }));
             }
             break;
         }

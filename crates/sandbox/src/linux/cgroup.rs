@@ -26,9 +26,21 @@ const SELF_PID: &str = "0";
 /// The usual number of concurrent commands.
 const POOLED_MAX: usize = 8;
 
-/// Each controller with its limit's file and value.
-fn controller_limits(limits: &SandboxLimits) -> [(&'static str, &'static str, u64); 2] {
-    [("pids", "pids.max", limits.processes), ("memory", "memory.limit_in_bytes", limits.memory)]
+struct ControllerLimit {
+    controller: &'static str,
+    file: &'static str,
+    value: u64,
+}
+
+fn controller_limits(limits: &SandboxLimits) -> [ControllerLimit; 2] {
+    [
+        ControllerLimit { controller: "pids", file: "pids.max", value: limits.processes },
+        ControllerLimit {
+            controller: "memory",
+            file: "memory.limit_in_bytes",
+            value: limits.memory,
+        },
+    ]
 }
 
 /// Groups without a command.
@@ -119,7 +131,7 @@ impl Cgroup {
             return made;
         };
         for (names, path) in ours.lines().filter_map(parse_own_group) {
-            for (controller, file, value) in controller_limits(limits) {
+            for ControllerLimit { controller, file, value } in controller_limits(limits) {
                 if !names.split(',').any(|one| one == controller) {
                     continue;
                 }

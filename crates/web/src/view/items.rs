@@ -32,16 +32,16 @@ pub(super) fn answer_items(
     }
     let context = CallContext::new(viewer, session);
     trace.read(|trace| {
-        let (from, to) = read_window(query, trace.items.len(), ITEMS_WINDOW)?;
-        let window = trace.items.get(from..to).unwrap_or_default();
+        let window = read_window(query, trace.items.len(), ITEMS_WINDOW)?;
+        let rows = trace.items.get(window.clone()).unwrap_or_default();
         let items: Vec<Value> = window
-            .iter()
-            .enumerate()
-            .map(|(place, item)| item_to_json(trace, from + place, item, &context))
+            .clone()
+            .zip(rows)
+            .map(|(number, item)| item_to_json(trace, number, item, &context))
             .collect();
         Ok(json!({
-            "from": from,
-            "to": to,
+            "from": window.start,
+            "to": window.end,
             "total": trace.items.len(),
             "complete": trace.is_complete,
             "items": items,

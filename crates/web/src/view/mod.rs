@@ -22,6 +22,8 @@ mod timed_spans;
 mod timeline;
 mod window_changes;
 
+use std::ops::Range;
+
 use serde_json::{Value, json};
 
 use crate::server::query::QueryParameters;
@@ -85,12 +87,12 @@ pub(crate) fn read_window(
     query: &QueryParameters,
     total: usize,
     most: usize,
-) -> Result<(usize, usize), ViewFailure> {
+) -> Result<Range<usize>, ViewFailure> {
     let from: i64 = query.number("from")?.unwrap_or(0);
     let from = match usize::try_from(from) {
         Ok(from) => from.min(total),
         Err(_) => total.saturating_sub(usize::try_from(from.unsigned_abs()).unwrap_or(usize::MAX)),
     };
     let to: usize = query.number("to")?.unwrap_or(usize::MAX);
-    Ok((from, to.clamp(from, from.saturating_add(most)).min(total)))
+    Ok(from..to.clamp(from, from.saturating_add(most)).min(total))
 }

@@ -32,17 +32,19 @@ pub(super) fn answer_reasons(
         let reasons: Vec<(usize, &TraceItem, ReasonText)> = all
             .filter_map(|(item, traced)| Some((item, traced, explain_item(traced, &sources)?)))
             .collect();
-        let (from, to) = read_window(query, reasons.len(), REASONS_WINDOW)?;
-        let window = reasons.get(from..to).unwrap_or_default().iter().enumerate();
+        let window = read_window(query, reasons.len(), REASONS_WINDOW)?;
+        let rows = reasons.get(window.clone()).unwrap_or_default().iter();
         let shown: Vec<Value> = window
-            .map(|(place, (item, traced, reason))| {
+            .clone()
+            .zip(rows)
+            .map(|(number, (item, traced, reason))| {
                 let facts: Vec<Value> = reason
                     .facts
                     .iter()
                     .map(|(name, value)| json!([name, paths.shorten(value)]))
                     .collect();
                 json!({
-                    "n": from + place,
+                    "n": number,
                     "seq": traced.place.seq,
                     "item": item,
                     "at": traced.place.at,
@@ -55,7 +57,7 @@ pub(super) fn answer_reasons(
                 })
             })
             .collect();
-        Ok(json!({"total": reasons.len(), "from": from, "to": to, "reasons": shown}))
+        Ok(json!({"total": reasons.len(), "from": window.start, "to": window.end, "reasons": shown}))
     })
 }
 

@@ -18,6 +18,13 @@ const READ_TRIES: usize = 3;
 /// Larger files are read one at a time, to bound the memory held by all threads.
 const LARGE_BYTES: u64 = 1 << 20;
 
+/// The content, with the stamps before and after the read.
+struct FileRead {
+    bytes: Vec<u8>,
+    before: FileStamp,
+    after: FileStamp,
+}
+
 impl FolderWalk<'_> {
     /// Reads a file until its stamps before and after the read agree.
     pub(super) fn read_file(
@@ -33,7 +40,7 @@ impl FolderWalk<'_> {
         let must_flush = self.walker.settings.keeps_coverage && walked.is_settled;
         for _ in 0..READ_TRIES {
             self.walker.check_stop()?;
-            let Ok((bytes, before, after)) = self.read_once(name, must_flush) else {
+            let Ok(FileRead { bytes, before, after }) = self.read_once(name, must_flush) else {
                 reason = UncoveredReason::Unreadable;
                 break;
             };
@@ -76,11 +83,7 @@ impl FolderWalk<'_> {
         Ok(())
     }
 
-    fn read_once(
-        &self,
-        name: &[u8],
-        must_flush: bool,
-    ) -> std::io::Result<(Vec<u8>, FileStamp, FileStamp)> {
+    fn read_once(&self, name: &[u8], must_flush: bool) -> std::io::Result<FileRead> {
         let file = open_child_file(self.handle, name)?;
         if must_flush {
             // A page of a shared mapping that is not written back can change again without a new
@@ -93,6 +96,6 @@ impl FolderWalk<'_> {
         let mut bytes = Vec::with_capacity(expected + 1);
         (&file).take(limit).read_to_end(&mut bytes)?;
         let after = FileStamp::from(&fstat(&file)?);
-        Ok((bytes, before, after))
+        Ok(FileRead { bytes, before, after })
     }
 }

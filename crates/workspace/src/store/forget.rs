@@ -131,15 +131,20 @@ impl ContentStore {
         old: &HashSet<u32>,
         live: &HashSet<ContentDigest>,
     ) -> Result<(), WorkspaceError> {
-        let mut moving: Vec<(u32, u32, ContentDigest)> = self
+        let mut moving: Vec<MovingRecord> = self
             .state()
             .index
             .iter()
             .filter(|(digest, place)| old.contains(&place.segment) && live.contains(*digest))
-            .map(|(digest, place)| (place.segment, place.offset, *digest))
+            .map(|(digest, place)| MovingRecord {
+                segment: place.segment,
+                offset: place.offset,
+                digest: *digest,
+            })
             .collect();
-        moving.sort_unstable();
-        for (number, offset, digest) in moving {
+        // In the order of the files, so that they are read from start to end.
+        moving.sort_unstable_by_key(|record| (record.segment, record.offset));
+        for MovingRecord { segment: number, offset, digest } in moving {
             let mut state = self.state();
             let Some(segment) = state.segments.get(&number) else { continue };
             let file = Arc::clone(&segment.file);
@@ -159,6 +164,13 @@ impl ContentStore {
         }
         Ok(())
     }
+}
+
+/// A live record of a segment that goes.
+struct MovingRecord {
+    segment: u32,
+    offset: u32,
+    digest: ContentDigest,
 }
 
 impl StoreState {
