@@ -28,7 +28,7 @@ pub enum Act {
     Summarize(Compaction),
     /// Wait for the tools still out.
     AwaitTools,
-    /// Look again at the call that was put off.
+    /// Look again at the deferred call.
     Settle,
     /// Take in what arrived beside the tools.
     Attach,

@@ -90,7 +90,7 @@ pub fn calls_left(control: &Control, limits: &Limits) -> u64 {
     }
     let iterations = iterations_left(control, limits);
     let switches = u64::from(limits.models.saturating_sub(1).saturating_sub(control.model));
-    // The one that was asked for comes after the call that was put off.
+    // A compaction that the user asked for comes after the deferred call.
     let by_hand = u64::from(control.phase == Phase::Settling(Then::Compact));
     iterations * calls_per_iteration(limits)
         + switches * (1 + u64::from(limits.retries_max))

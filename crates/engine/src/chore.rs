@@ -23,7 +23,7 @@ use crate::text;
 pub struct Chores {
     /// Asked for, and not there yet.
     open: Vec<(Ticket, Open)>,
-    /// A name was asked for, or given by somebody.
+    /// A title was asked for, or the user gave one.
     pub(crate) is_titled: bool,
     /// Notes were made shorter since the last prompt.
     is_consolidated: bool,
@@ -31,7 +31,7 @@ pub struct Chores {
     pub(crate) snapshot: Option<(Messages, u64)>,
 }
 
-/// One that is under way.
+/// A chore that is running.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Open {
     chore: Chore,
@@ -63,10 +63,10 @@ impl Chores {
 }
 
 impl Loop<'_> {
-    /// The run is over. Only one that came to its end by itself is worth remembering, and nobody reads
-    /// what a nested session would.
+    /// The run is over. Only a completed run is worth remembering, and nobody reads
+    /// the chores of a nested session.
     pub(crate) fn after_run(&mut self, terminal: Terminal) {
-        // What is told of a call that was put off would be told too early.
+        // While a call is deferred, it is too early to report anything about it.
         if self.state.control.calls_open {
             return;
         }
@@ -92,7 +92,7 @@ impl Loop<'_> {
         }
     }
 
-    /// Somebody wants something seen to.
+    /// The client asks for a chore.
     pub(crate) fn chore_asked(&mut self, chore: Chore, about: &str) {
         match chore {
             Chore::Question => {
@@ -159,7 +159,7 @@ impl Loop<'_> {
             Chore::Title => line(&said, TITLE_CHARS_MAX),
             Chore::Suggestion => line(&said, SUGGESTION_CHARS_MAX),
             Chore::Memory => notes(&said, NOTES_MAX),
-            // What is not shorter would only have been made worse.
+            // A result that is not shorter would only be worse.
             Chore::Consolidation => notes(&said, usize::MAX).filter(|text| text.len() < open.bytes),
             Chore::Question => None,
         };

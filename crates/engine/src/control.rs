@@ -33,8 +33,8 @@ pub struct Control {
     pub attempt: Attempt,
     /// A failure is held back until every recovery is spent.
     pub withheld: bool,
-    /// The answer under way has calls that still lack results. After the end of a run: its only call
-    /// was put off.
+    /// The answer under way has calls that still lack results. After the end of a run: its only
+    /// call was deferred.
     pub calls_open: bool,
 }
 
@@ -53,7 +53,7 @@ pub enum Phase {
     Waiting,
     /// The tools still out after the answer is complete.
     RunningTools,
-    /// A call that an earlier run put off.
+    /// A call that an earlier run deferred.
     Settling(Then),
     /// What arrived beside the tools is being taken in (inside one step).
     Attaching,
@@ -72,11 +72,11 @@ pub enum Compaction {
     ForLength,
     /// The provider said the media are too large.
     ForMedia,
-    /// Somebody asked for it; nothing follows.
+    /// The user asked for it; nothing follows.
     ByHand,
 }
 
-/// What a run is about, once the call that was put off has its result.
+/// What a run is about, once the deferred call has its result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Then {
     /// The model goes on, and hears what was said.

@@ -342,7 +342,7 @@ fn settle(control: Control, then: Then) -> Decision {
     Decision { control, act: Act::Settle }
 }
 
-/// The call that was put off has its result. It belonged to a turn of the run that put it off.
+/// The deferred call has its result. It belonged to a turn of the run that deferred it.
 fn settled(control: Control, then: Then, stop: bool) -> Decision {
     let control = Control { calls_open: false, ..control };
     if stop {

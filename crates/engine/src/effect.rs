@@ -38,7 +38,7 @@ pub enum Effect {
         /// The errand.
         ticket: Ticket,
     },
-    /// Put this question to whoever can answer.
+    /// Ask the user or the client this question.
     AskPermission {
         /// The errand.
         ticket: Ticket,
@@ -89,7 +89,7 @@ pub enum Effect {
         /// How long.
         after: Millis,
     },
-    /// Tell whoever listens.
+    /// Tell the front ends.
     Tell(Notice),
     /// The run is over. Exactly one per run, and the last effect of it.
     Finish(RunEnding),
@@ -128,14 +128,14 @@ pub enum HookSubject {
     },
     /// History is about to be compacted.
     Compaction {
-        /// Somebody asked for it; otherwise it is a matter of space.
+        /// The user asked for it; otherwise space ran out.
         by_hand: bool,
         /// What the summary should dwell on.
         focus: Option<String>,
     },
     /// History was compacted.
     Compacted {
-        /// Somebody asked for it; otherwise it is a matter of space.
+        /// The user asked for it; otherwise space ran out.
         by_hand: bool,
         /// What stands for it now.
         summary: String,

@@ -26,7 +26,7 @@ pub enum Event {
         /// It survives every context level.
         pinned: bool,
     },
-    /// Somebody wants the session to go on without a word: a call that was put off is looked at again.
+    /// The session goes on without a new prompt: a deferred call is looked at again.
     /// Means nothing where there is none, and while a run is going on.
     Resumed,
     /// Input that waits for the next tool boundary was changed or taken back.
@@ -56,7 +56,7 @@ pub enum Event {
         /// The question; the notes.
         about: String,
     },
-    /// Somebody wants the run to end now.
+    /// The user or the client wants the run to end now.
     Interrupted(Interrupt),
     /// The server accepted the request and begins to answer.
     ModelStarted {
@@ -112,7 +112,7 @@ pub enum Event {
         /// What the registry says of a changed input.
         inspection: Option<ToolInspection>,
     },
-    /// Every hook at one point has spoken, or failed to.
+    /// Every hook at one point has answered or failed.
     HookEnded {
         /// The errand.
         ticket: Ticket,

@@ -14,7 +14,7 @@
 //! 5. A failed call waits, shrinks, switches, is repaired or stops, as its kind demands.
 //! 6. With calls: wait for all results (`phase/running_tools.rs`), take in what arrived beside
 //!    them (`phase/attaching.rs`), and go round: `transition/next_turn.rs`.
-//!    A call that a hook put off ends the run instead (`tool/deferral.rs`), and the next run begins
+//!    A call that a hook defers ends the run instead (`tool/deferral.rs`), and the next run begins
 //!    with it.
 //! 7. Without: stop hooks (`phase/stopping.rs`), token budget, and one of `terminal/`.
 //!

@@ -19,7 +19,7 @@ use windlass_vocabulary::{
 pub struct Settings {
     /// The model, first choice of every run.
     pub model: ModelFacts,
-    /// Whom to ask when it is overloaded or gone, in order.
+    /// The models to ask when it is overloaded or gone, in order.
     pub fallbacks: Vec<ModelFacts>,
     /// The model that writes summaries and labels; `None` means the main one.
     pub small_model: Option<ModelFacts>,
@@ -181,7 +181,7 @@ pub struct RefillLimits {
 pub struct Hooks {
     /// Before a tool.
     pub pre_tool_use: bool,
-    /// They may put a call off: whoever runs this loop can take it up again later.
+    /// They may defer a call: the caller can resume the session later.
     #[serde(default, skip_serializing_if = "core::ops::Not::not")]
     pub can_defer: bool,
     /// After a tool that succeeded.

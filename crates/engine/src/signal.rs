@@ -11,11 +11,11 @@ use alloc::vec::Vec;
 pub enum Signal {
     /// A user message begins a run.
     Submitted,
-    /// A call that was put off is looked at again, and nobody said anything; begins a run.
+    /// A deferred call is looked at again, without a new prompt; begins a run.
     Resumed,
-    /// Somebody wants history compacted; a run of its own.
+    /// The user wants history compacted; a run of its own.
     CompactionAsked,
-    /// Somebody wants the run to end.
+    /// The user or the client wants the run to end.
     Interrupted,
     /// The projection is made.
     Prepared {
@@ -39,11 +39,11 @@ pub enum Signal {
         /// A hook or the guard against circles wants the run to end.
         stop: bool,
     },
-    /// A hook put the only call of the answer off.
+    /// A hook deferred the only call of the answer.
     Deferred,
     /// What arrived beside the tools is in.
     Attached,
-    /// The stop hooks have spoken.
+    /// The stop hooks have answered.
     HooksEnded {
         /// What they said.
         verdict: StopVerdict,

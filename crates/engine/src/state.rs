@@ -264,7 +264,7 @@ impl ToolContext {
         self.files.push(path.clone());
     }
 
-    /// What a compaction must carry over word for word, whoever writes the summary: where we work
+    /// What a compaction must carry over word for word, whichever model writes the summary: where we work
     /// and what is to be done.
     pub(crate) fn carried(&self) -> String {
         let mut words = String::new();

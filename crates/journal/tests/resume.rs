@@ -28,14 +28,14 @@ fn resumed(state: State, settings: &Settings) -> Option<Box<ModelRequest>> {
     let Step { state, effects } = step(state, Event::Interrupted(Interrupt::Crashed), settings);
     let ends = effects.iter().filter(|effect| matches!(effect, Effect::Finish(_))).count();
     assert!(ends <= 1, "a run ends once");
-    // A call that was put off stays so, until something is said.
-    let is_put_off = state.control.calls_open && !was_running;
-    assert!(state.queue.entries.is_empty() || is_put_off, "no call stays open");
+    // A deferred call stays so until something is said.
+    let is_deferred = state.control.calls_open && !was_running;
+    assert!(state.queue.entries.is_empty() || is_deferred, "no call stays open");
     let started = |effect: &Effect| matches!(effect, Effect::StartTool { .. });
     assert!(!effects.iter().any(started), "nothing is run again");
     assert!(
-        pairs(state.transcript.messages()) != is_put_off,
-        "every call has its result, but one that was put off"
+        pairs(state.transcript.messages()) != is_deferred,
+        "every call has its result, except a deferred one"
     );
     for (call, class) in running {
         let text = result_of(&state, &call).unwrap_or_else(|| panic!("{call} has no result"));
@@ -48,7 +48,7 @@ fn resumed(state: State, settings: &Settings) -> Option<Box<ModelRequest>> {
     let content = vec![ContentBlock::Text("and now?".into())];
     let Step { state, mut effects } =
         step(state, Event::UserSubmitted { content, pinned: false }, settings);
-    if is_put_off && let Some(event) = refused(&effects) {
+    if is_deferred && let Some(event) = refused(&effects) {
         effects = step(state, event, settings).effects;
     }
     effects.into_iter().find_map(|effect| match effect {
@@ -57,7 +57,7 @@ fn resumed(state: State, settings: &Settings) -> Option<Box<ModelRequest>> {
     })
 }
 
-/// A no to the call that was put off, from whoever is asked about it.
+/// A refusal of the deferred call.
 fn refused(effects: &[Effect]) -> Option<Event> {
     effects.iter().find_map(|effect| match effect {
         Effect::RunHook { ticket: Some(ticket), .. } => {

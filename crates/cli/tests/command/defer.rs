@@ -1,4 +1,4 @@
-//! A call that a hook puts off, with the real binary: the run ends with it, and whatever takes the
+//! A call that a hook defers, with the real binary: the run ends with it, and whatever takes the
 //! session up settles it first. Every request that goes out has a result for each of its calls.
 
 use serde_json::{Value, json};
@@ -51,7 +51,7 @@ fn object(done: &FinishedCommand) -> Value {
 }
 
 /// The first run: it ends with the call open, and nothing has happened.
-fn put_off(dirs: &TestDirs, server: &Rehearsal) -> Value {
+fn defer(dirs: &TestDirs, server: &Rehearsal) -> Value {
     decide(dirs, "defer");
     let flags = ["-p", "drop the anchor", "--allowedTools", "Bash", "--output-format", "json"];
     let done = run(&mut dirs.asking(&server.url(), &flags));
@@ -98,7 +98,7 @@ fn a_no_is_told_to_the_model_when_the_session_goes_on_without_a_word() {
     let dirs = test_dirs();
     let server =
         play(Script::new().answer(drop_anchor()).answer(ScriptedAnswer::text("Then we drift.")));
-    let first = put_off(&dirs, &server);
+    let first = defer(&dirs, &server);
     // Still asleep: the same end, and no request.
     let again = object(&run(&mut dirs.asking(&server.url(), &flags(&["-c"]))));
     assert_deferred(&again);
@@ -114,7 +114,7 @@ fn a_no_is_told_to_the_model_when_the_session_goes_on_without_a_word() {
     assert!(!dirs.file("dropped").exists());
     assert!(server.requests()[1].body.contains("the captain is asleep"));
     assert_paired(&server);
-    // Nothing is put off any more, so there must be a prompt again.
+    // Nothing is deferred any more, so there must be a prompt again.
     let refused = run(&mut dirs.asking(&server.url(), &flags(&["-c"])));
     refused.error_line(2);
 }
@@ -123,7 +123,7 @@ fn a_no_is_told_to_the_model_when_the_session_goes_on_without_a_word() {
 fn a_prompt_is_heard_after_the_call_that_was_put_off() {
     let dirs = test_dirs();
     let server = play(Script::new().answer(drop_anchor()).answer(ScriptedAnswer::text("It lies.")));
-    put_off(&dirs, &server);
+    defer(&dirs, &server);
     decide(&dirs, "allow");
     let more = ["-p", "hurry up", "-c", "--output-format", "json"];
     let last = object(&run(&mut dirs.asking(&server.url(), &more)));
@@ -144,7 +144,7 @@ fn a_copy_of_a_session_has_the_call_too_and_history_is_compacted_behind_it() {
             .answer(ScriptedAnswer::text("Copied.").when_result("captain"))
             .answer(ScriptedAnswer::text("The anchor was to be dropped.").repeat(0)),
     );
-    let first = put_off(&dirs, &server);
+    let first = defer(&dirs, &server);
     let id = first["session_id"].as_str().expect("an id");
     decide(&dirs, "deny");
     let fork =
@@ -160,7 +160,7 @@ fn a_copy_of_a_session_has_the_call_too_and_history_is_compacted_behind_it() {
 }
 
 #[test]
-fn only_a_single_call_is_put_off() {
+fn only_a_single_call_is_deferred() {
     let dirs = test_dirs();
     decide(&dirs, "defer");
     let two = drop_anchor().tool("Bash", json!({ "command": "touch second" }));

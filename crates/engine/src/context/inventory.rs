@@ -1,6 +1,6 @@
 //! What a request would be made of if it went out now: for people who ask what fills the window.
 //!
-//! Looks at everything, so it is made when somebody asks and at no other time.
+//! Looks at everything, so it is made only when asked for.
 
 use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString};

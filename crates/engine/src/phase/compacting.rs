@@ -56,7 +56,7 @@ impl Loop<'_> {
         self.begin_summary()
     }
 
-    /// The hooks before a compaction have spoken: one that objects prevents it, and what they add
+    /// The hooks before a compaction have answered: an objection prevents it, and what they add
     /// goes into the order.
     pub(crate) fn compaction_hooks_ended(&mut self, report: HookReport) {
         self.state.errand = None;

@@ -19,7 +19,7 @@ use crate::text;
 const LABEL_TOKENS: Tokens = Tokens(64);
 
 impl<'a> Loop<'a> {
-    /// Whom to ask for a text beside the conversation: the small model, then the one in use, then
+    /// The models to ask for a text beside the conversation: the small model, then the one in use, then
     /// those after it; no more of them than the bound allows for.
     pub(crate) fn errand_model(&self, tries: u8) -> Option<&'a ModelFacts> {
         let settings: &'a Settings = self.settings;

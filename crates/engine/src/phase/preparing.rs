@@ -123,7 +123,7 @@ impl Loop<'_> {
         }
     }
 
-    /// The label of the last batch of tools is told if it is there, and never waited for.
+    /// The label of the last batch of tools is reported if it is there, and never waited for.
     fn tell_label(&mut self) {
         let is_ready =
             self.state.side_work.pending_tool_summary.as_ref().is_some_and(|l| l.text.is_some());

@@ -27,7 +27,7 @@ impl Loop<'_> {
     }
 
     pub(crate) fn tools_done(&mut self) -> Option<Signal> {
-        if self.state.queue.is_put_off() {
+        if self.state.queue.is_deferred() {
             return Some(Signal::Deferred);
         }
         if !self.state.queue.is_done() || self.await_batch_hooks() {
@@ -65,7 +65,7 @@ impl Loop<'_> {
         }
     }
 
-    /// They have spoken: what they add goes to the model with the results, and an objection ends
+    /// The hooks have answered: what they add goes to the model with the results, and an objection ends
     /// the run.
     pub(crate) fn batch_hooks_ended(&mut self, report: HookReport) {
         let HookReport { verdict, name, context, .. } = report;

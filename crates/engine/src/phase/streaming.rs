@@ -226,7 +226,7 @@ impl Loop<'_> {
         }
     }
 
-    /// Level 3 was done on the provider's side; its own figure is what is told.
+    /// Level 3 was done on the provider's side; its own figure is reported.
     fn cleared_by_provider(&mut self, (results, freed): (u64, Tokens)) {
         let words = format!("the output of {results} old tool calls, on the provider's side");
         self.state.ledger.clear_forecast(&words);

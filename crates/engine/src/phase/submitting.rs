@@ -21,7 +21,7 @@ impl Loop<'_> {
             return;
         }
         match self.state.control.calls_open {
-            // It is heard when the call that was put off has its result.
+            // It is handled when the deferred call has its result.
             true => {
                 self.refresh();
                 self.state.inbox.queued.push(submission);
@@ -50,7 +50,7 @@ impl Loop<'_> {
         self.state.is_adopted |= self.state.transcript.entries().is_empty();
         for message in messages {
             for call in message.tool_calls() {
-                // Whoever brings a conversation has seen to it that calls have names of their own.
+                // The caller has made sure that every call has an id of its own.
                 self.state.transcript.claim_call_id(call.id.clone());
             }
             let id = self.state.transcript.next_id();
@@ -58,7 +58,7 @@ impl Loop<'_> {
         }
     }
 
-    /// Somebody wants history compacted: a run of its own, which asks the model nothing else.
+    /// The user wants history compacted: a run of its own, which asks the model nothing else.
     pub(crate) fn compaction_asked(&mut self, focus: Option<String>) {
         if self.state.control.phase.is_running() {
             self.warn("history can be compacted when the run is over");

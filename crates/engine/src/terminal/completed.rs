@@ -1,7 +1,7 @@
 //! The model finished, in one of the ways its outcome names.
 //!
 //! Owes the transcript  the withheld failure, if one is left.
-//! Tells the user       nothing but the outcome; the answer speaks.
+//! Tells the user       only the outcome; the answer says the rest.
 
 use windlass_vocabulary::Outcome;
 
@@ -26,7 +26,7 @@ pub(super) fn completed(turn: &mut Loop<'_>, why: Why) -> Owed {
         Outcome::PausesExhausted => "the model kept pausing",
         Outcome::Compacted => "history was compacted",
         Outcome::NotCompacted => "history was not compacted",
-        Outcome::ToolDeferred => "a hook put the call off",
+        Outcome::ToolDeferred => "a hook deferred the call",
         Outcome::Circled => "it went in circles",
         // The driver's to say, when it comes to that.
         Outcome::StorageFailed => "the session could not be written down",

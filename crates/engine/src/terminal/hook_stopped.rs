@@ -13,7 +13,7 @@ use crate::tool::circle::GUARD;
 
 pub(super) fn hook_stopped(turn: &mut Loop<'_>) -> Owed {
     let (name, words) = turn.state.recovery.objection.clone().unwrap_or_default();
-    // Whose hook ends a run wanted that; whoever goes in circles did not get there.
+    // The user's hook ended the run on purpose; a run that goes in circles did not reach its goal.
     let outcome = (name == GUARD).then_some(Outcome::Circled);
     Owed { outcome, why: format!("{name} ended the run: {words}"), failure: None }
 }

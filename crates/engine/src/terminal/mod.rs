@@ -47,10 +47,10 @@ impl Loop<'_> {
     /// Ends the run. If input is waiting that was not meant to be interrupted, the next begins.
     pub(crate) fn finish(&mut self, terminal: Terminal, why: Why) -> Option<Signal> {
         let Owed { outcome, why, failure } = self.pay(terminal, why);
-        let is_put_off = self.state.control.calls_open;
+        let is_deferred = self.state.control.calls_open;
         assert!(
-            self.state.queue.entries.is_empty() || (is_put_off && self.state.queue.is_put_off()),
-            "every call is closed at every terminal, but one that was put off"
+            self.state.queue.entries.is_empty() || (is_deferred && self.state.queue.is_deferred()),
+            "every call is closed at every terminal, except a deferred one"
         );
         let open = self.state.queue.entries.first();
         let deferred = open.map(|entry| Box::new(entry.call.clone()));
@@ -68,7 +68,7 @@ impl Loop<'_> {
             cost: self.state.ledger.spent(),
             deferred,
         }));
-        if is_put_off || terminal.is_abort() || self.state.inbox.queued.is_empty() {
+        if is_deferred || terminal.is_abort() || self.state.inbox.queued.is_empty() {
             self.after_run(terminal);
             return None;
         }

@@ -1,7 +1,7 @@
 //! A stop hook ended the run, or objected more often than it may.
 //!
 //! Owes the transcript  nothing: the answer is in.
-//! Tells the user       which hook, and why; a hook that was overridden is told so itself.
+//! Tells the user       which hook, and why; the hook that was overridden is told so.
 
 use alloc::format;
 

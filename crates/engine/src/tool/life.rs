@@ -165,11 +165,11 @@ impl Loop<'_> {
         self.effects.push(Effect::RunHook { ticket: Some(ticket), point, subject });
     }
 
-    /// Hooks before or after a tool have spoken.
+    /// Hooks before or after a tool have answered.
     pub(crate) fn tool_hook_ended(&mut self, place: usize, report: HookReport) {
         let is_before = self.entry(place).is_some_and(|e| matches!(e.stage, Stage::Hooked(_)));
         if is_before && matches!(report.verdict, HookVerdict::Defer(_)) {
-            return self.put_off(place);
+            return self.defer(place);
         }
         self.state.queue.remarks.extend(report.context);
         if let HookVerdict::Halt(why) = &report.verdict {
@@ -196,7 +196,7 @@ impl Loop<'_> {
         }
     }
 
-    /// What came of the call is final; an objection after the fact is told to the model.
+    /// The result of the call is final; a later objection is passed on to the model.
     fn reviewed(&mut self, place: usize, verdict: &HookVerdict, output: Option<String>) {
         if let HookVerdict::Block(why) = verdict {
             self.state.queue.remarks.push(why.clone());
@@ -252,7 +252,7 @@ impl Loop<'_> {
                 let inspection = inspection.unwrap_or(ToolInspection::EXCLUSIVE_EFFECT);
                 match self.replace_input(place, input, inspection) {
                     Some(problem) => self.done(place, ToolOutcome::failure(problem)),
-                    // Whoever changed the input wants it to run; deny rules still hold.
+                    // The user who changed the input wants it to run; deny rules still hold.
                     None => self.judge(place, PriorDecision::Answered),
                 }
             }

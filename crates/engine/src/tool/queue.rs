@@ -30,7 +30,7 @@ pub enum Batch {
     Unasked,
     /// They are asked.
     Asked(Ticket),
-    /// They have spoken.
+    /// They have answered.
     Heard,
 }
 
@@ -56,9 +56,9 @@ pub enum Stage {
     Received,
     /// Hooks look at it before it may run.
     Hooked(Ticket),
-    /// A hook put it off; nobody works on it.
+    /// A hook deferred it; it is not worked on.
     Deferred,
-    /// Somebody is asked.
+    /// The user is asked.
     Asked(Ticket, PendingPermissionQuestion),
     /// It may start as soon as the schedule allows.
     Ready(PermissionGrant<ToolCall>),

@@ -28,7 +28,7 @@ pub(crate) struct ResultFrame {
     pub cost: ResultCost,
     /// Calls that were not allowed.
     pub permission_denials: Vec<PermissionDenial>,
-    /// The call that a hook put off, if the prompt ended for that.
+    /// The call that a hook deferred, if the prompt ended for that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deferred_tool_use: Option<DeferredToolUse>,
     /// The object that was asked for, if one was.
@@ -103,7 +103,7 @@ impl ResultFrame {
     }
 }
 
-/// A call that a hook put off.
+/// A call that a hook deferred.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[schemars(rename = "DeferredUse")]
 pub(crate) struct DeferredToolUse {
