@@ -5,20 +5,20 @@
 //! those of the reference CLI, so that its dashboards keep working. When telemetry is off, none of
 //! this runs.
 
-pub mod config;
-pub mod content;
+mod config;
+mod content;
 mod exporter;
-pub mod metric_table;
-pub mod names;
-pub mod observer;
+mod metric_table;
+mod names;
+mod observer;
 mod prometheus;
 mod propagation;
 mod queue;
-pub mod record;
+mod record;
 mod standard_attributes;
-pub mod trace_parent;
+mod trace_parent;
 mod tracker;
-pub mod wire;
+mod wire;
 mod wiring_report;
 
 pub use config::{ProcessFacts, TelemetryConfig, read_config};

@@ -17,7 +17,7 @@ pub enum Temporality {
 
 /// One value of a counter; `start` and `end` in nanoseconds since 1970.
 #[derive(Clone, Debug, PartialEq)]
-pub struct MetricPoint {
+pub(crate) struct MetricPoint {
     pub attributes: Attributes,
     pub start: u64,
     pub end: u64,
@@ -25,7 +25,7 @@ pub struct MetricPoint {
 }
 
 #[derive(Debug)]
-pub struct MetricTable {
+pub(crate) struct MetricTable {
     series: BTreeMap<(&'static str, String), MetricSeries>,
     started: u64,
     reported: u64,
@@ -42,11 +42,11 @@ struct MetricSeries {
 
 impl MetricTable {
     #[must_use]
-    pub fn new(now: u64) -> Self {
+    pub(crate) fn new(now: u64) -> Self {
         Self { series: BTreeMap::new(), started: now, reported: now, lost: 0 }
     }
 
-    pub fn add(&mut self, increment: MetricIncrement) {
+    pub(crate) fn add(&mut self, increment: MetricIncrement) {
         let key = (increment.metric.name, render_key(&increment.attributes));
         let is_full = self.series.len() >= SERIES_MAX && !self.series.contains_key(&key);
         if is_full {
@@ -64,12 +64,12 @@ impl MetricTable {
 
     /// Increments dropped because there were too many series.
     #[must_use]
-    pub fn lost_count(&self) -> u64 {
+    pub(crate) fn lost_count(&self) -> u64 {
         self.lost
     }
 
     /// The counters that changed since the last report; starts a new report.
-    pub fn take_points(
+    pub(crate) fn take_points(
         &mut self,
         temporality: Temporality,
         now: u64,
@@ -94,12 +94,6 @@ impl MetricTable {
         }
         self.reported = now;
         report
-    }
-
-    /// Whether there is anything to report.
-    #[must_use]
-    pub fn has_changed(&self) -> bool {
-        self.series.values().any(|series| series.since_report > 0.0)
     }
 
     /// Totals of one counter since the start, by attributes.
@@ -158,7 +152,7 @@ mod tests {
         table.add(tokens("input", 1.0));
         let sum = table.take_points(Temporality::Cumulative, 40);
         assert_eq!((sum[0].1[0].value, sum[0].1[0].start), (11.0, 10));
-        assert!(!table.has_changed());
+        assert!(table.take_points(Temporality::Cumulative, 50).is_empty());
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 /// A counter.
 #[derive(Debug, PartialEq, Eq)]
-pub struct MetricName {
+pub(crate) struct MetricName {
     pub name: &'static str,
     pub unit: &'static str,
     pub description: &'static str,
@@ -11,10 +11,10 @@ pub struct MetricName {
 
 macro_rules! metrics {
     ($($constant:ident = $name:literal, $unit:literal, $description:literal;)*) => {
-        $(pub static $constant: MetricName =
+        $(pub(crate) static $constant: MetricName =
             MetricName { name: $name, unit: $unit, description: $description };)*
 
-        pub static METRICS: &[&MetricName] = &[$(&$constant),*];
+        pub(crate) static METRICS: &[&MetricName] = &[$(&$constant),*];
     };
 }
 
@@ -30,14 +30,12 @@ metrics! {
 }
 
 macro_rules! names {
-    ($list:ident: $($constant:ident = $name:literal;)*) => {
-        $(pub const $constant: &str = $name;)*
-
-        pub static $list: &[&str] = &[$($constant),*];
+    ($($constant:ident = $name:literal;)*) => {
+        $(pub(crate) const $constant: &str = $name;)*
     };
 }
 
-names! { EVENTS:
+names! {
     USER_PROMPT = "claude_code.user_prompt";
     ASSISTANT_RESPONSE = "claude_code.assistant_response";
     API_REQUEST = "claude_code.api_request";
@@ -62,7 +60,7 @@ names! { EVENTS:
     RETENTION_SWEEP = "claude_code.retention_sweep";
 }
 
-names! { SPANS:
+names! {
     INTERACTION_SPAN = "claude_code.interaction";
     LLM_REQUEST_SPAN = "claude_code.llm_request";
     HOOK_SPAN = "claude_code.hook";
@@ -72,12 +70,12 @@ names! { SPANS:
 }
 
 /// Names of events inside spans.
-pub const REQUEST_ATTEMPT: &str = "gen_ai.request.attempt";
-pub const TOOL_OUTPUT: &str = "tool.output";
+pub(crate) const REQUEST_ATTEMPT: &str = "gen_ai.request.attempt";
+pub(crate) const TOOL_OUTPUT: &str = "tool.output";
 
-pub const SCOPE: &str = "com.anthropic.claude_code";
-pub const SERVICE: &str = "claude-code";
+pub(crate) const SCOPE: &str = "com.anthropic.claude_code";
+pub(crate) const SERVICE: &str = "claude-code";
 /// The prefix that `event.name` omits.
-pub const PREFIX: &str = "claude_code.";
+pub(crate) const PREFIX: &str = "claude_code.";
 /// The version of the semantic conventions that `gen_ai.*` follows.
-pub const SCHEMA_URL: &str = "https://opentelemetry.io/schemas/1.41.0";
+pub(crate) const SCHEMA_URL: &str = "https://opentelemetry.io/schemas/1.41.0";

@@ -8,7 +8,7 @@ use windlass_tool::Secrets;
 use crate::names::MetricName;
 
 #[derive(Clone, Debug, PartialEq)]
-pub enum AttributeValue {
+pub(crate) enum AttributeValue {
     Text(String),
     Flag(bool),
     Int(i64),
@@ -18,16 +18,20 @@ pub enum AttributeValue {
 
 /// Names and values, in the order in which they were added.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Attributes(pub Vec<(Cow<'static, str>, AttributeValue)>);
+pub(crate) struct Attributes(pub Vec<(Cow<'static, str>, AttributeValue)>);
 
 impl Attributes {
     #[must_use]
-    pub fn text(self, name: &'static str, value: impl Into<String>) -> Self {
+    pub(crate) fn text(self, name: &'static str, value: impl Into<String>) -> Self {
         self.with(name, AttributeValue::Text(value.into()))
     }
 
     #[must_use]
-    pub fn optional_text(self, name: &'static str, value: Option<impl Into<String>>) -> Self {
+    pub(crate) fn optional_text(
+        self,
+        name: &'static str,
+        value: Option<impl Into<String>>,
+    ) -> Self {
         match value {
             Some(value) => self.text(name, value),
             None => self,
@@ -35,34 +39,34 @@ impl Attributes {
     }
 
     #[must_use]
-    pub fn flag(self, name: &'static str, value: bool) -> Self {
+    pub(crate) fn flag(self, name: &'static str, value: bool) -> Self {
         self.with(name, AttributeValue::Flag(value))
     }
 
     /// A count, capped at `i64::MAX`.
     #[must_use]
-    pub fn count(self, name: &'static str, value: u64) -> Self {
+    pub(crate) fn count(self, name: &'static str, value: u64) -> Self {
         self.with(name, AttributeValue::Int(i64::try_from(value).unwrap_or(i64::MAX)))
     }
 
     #[must_use]
-    pub fn double(self, name: &'static str, value: f64) -> Self {
+    pub(crate) fn double(self, name: &'static str, value: f64) -> Self {
         self.with(name, AttributeValue::Double(value))
     }
 
     #[must_use]
-    pub fn text_list(self, name: &'static str, value: Vec<String>) -> Self {
+    pub(crate) fn text_list(self, name: &'static str, value: Vec<String>) -> Self {
         self.with(name, AttributeValue::TextList(value))
     }
 
     #[must_use]
-    pub fn with(mut self, name: &'static str, value: AttributeValue) -> Self {
+    pub(crate) fn with(mut self, name: &'static str, value: AttributeValue) -> Self {
         self.0.push((Cow::Borrowed(name), value));
         self
     }
 
     #[must_use]
-    pub fn join(mut self, other: Self) -> Self {
+    pub(crate) fn join(mut self, other: Self) -> Self {
         self.0.extend(other.0);
         self
     }
@@ -103,14 +107,14 @@ pub struct SpanContext {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SpanKind {
+pub(crate) enum SpanKind {
     Internal,
     Client,
 }
 
 /// A span that has ended.
 #[derive(Clone, Debug, PartialEq)]
-pub struct SpanRecord {
+pub(crate) struct SpanRecord {
     pub context: SpanContext,
     pub parent: Option<[u8; 8]>,
     /// The W3C `tracestate` of the parent.
@@ -127,7 +131,7 @@ pub struct SpanRecord {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct SpanEvent {
+pub(crate) struct SpanEvent {
     pub name: &'static str,
     pub time: u64,
     pub attributes: Attributes,
@@ -135,7 +139,7 @@ pub struct SpanEvent {
 
 /// A log record that represents an event.
 #[derive(Clone, Debug, PartialEq)]
-pub struct EventRecord {
+pub(crate) struct EventRecord {
     /// Including [`names::PREFIX`](crate::names::PREFIX).
     pub name: &'static str,
     pub time: u64,
@@ -147,20 +151,20 @@ pub struct EventRecord {
 
 /// A whole request or answer that goes to a file instead of a collector.
 #[derive(Clone, Debug, PartialEq)]
-pub struct BodyFile {
+pub(crate) struct BodyFile {
     pub path: PathBuf,
     pub text: String,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct MetricIncrement {
+pub(crate) struct MetricIncrement {
     pub metric: &'static MetricName,
     pub amount: f64,
     pub attributes: Attributes,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub enum TelemetryRecord {
+pub(crate) enum TelemetryRecord {
     Span(Box<SpanRecord>),
     Event(EventRecord),
     Increment(MetricIncrement),

@@ -7,7 +7,7 @@ use crate::record::SpanContext;
 /// Parses `00-<trace>-<span>-<flags>`. For an unknown version, the first four fields are used; ids
 /// that are all zero and version `ff` are invalid.
 #[must_use]
-pub fn parse_traceparent(text: &str) -> Option<SpanContext> {
+pub(crate) fn parse_traceparent(text: &str) -> Option<SpanContext> {
     let mut fields = text.trim().split('-');
     let (version, trace, span, flags) =
         (fields.next()?, fields.next()?, fields.next()?, fields.next()?);
@@ -22,7 +22,7 @@ pub fn parse_traceparent(text: &str) -> Option<SpanContext> {
 
 /// Always with the sampled flag, because we send all spans.
 #[must_use]
-pub fn format_traceparent(context: &SpanContext) -> String {
+pub(crate) fn format_traceparent(context: &SpanContext) -> String {
     format!("00-{}-{}-01", to_hex(&context.trace), to_hex(&context.span))
 }
 

@@ -10,21 +10,21 @@ use crate::text::code_highlight;
 use crate::words;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct DiffCounts {
+pub(crate) struct DiffCounts {
     pub added: usize,
     pub removed: usize,
 }
 
 impl DiffCounts {
     /// As people read it: `+2 −1`.
-    pub fn push_to(self, line: &mut StyledLine) {
+    pub(crate) fn push_to(self, line: &mut StyledLine) {
         line.push(format!("  +{}", self.added), TextStyle::Success);
         line.push(format!(" −{}", self.removed), TextStyle::Failure);
     }
 }
 
 /// Lines that the hunks of a finished edit add and remove.
-pub fn count_changes(hunks: &[Value]) -> DiffCounts {
+pub(crate) fn count_changes(hunks: &[Value]) -> DiffCounts {
     let mut counts = DiffCounts::default();
     for line in hunks.iter().filter_map(|hunk| hunk.get("lines")?.as_array()).flatten() {
         match line.as_str().and_then(|line| line.chars().next()) {
@@ -37,7 +37,7 @@ pub fn count_changes(hunks: &[Value]) -> DiffCounts {
 }
 
 /// Renders the hunks of a finished edit of this file.
-pub fn render_patch(
+pub(crate) fn render_patch(
     hunks: &[Value],
     path: &str,
     width: usize,
@@ -60,7 +60,12 @@ pub fn render_patch(
 }
 
 /// Renders a unified diff of one file; its headers are left out.
-pub fn render_unified(text: &str, path: &str, width: usize, lines_max: usize) -> Vec<StyledLine> {
+pub(crate) fn render_unified(
+    text: &str,
+    path: &str,
+    width: usize,
+    lines_max: usize,
+) -> Vec<StyledLine> {
     let mut all = Vec::new();
     let mut numbers = None;
     for line in text.lines() {
@@ -77,7 +82,7 @@ pub fn render_unified(text: &str, path: &str, width: usize, lines_max: usize) ->
 }
 
 /// Compares two texts.
-pub fn render_diff(
+pub(crate) fn render_diff(
     before: &str,
     after: &str,
     view: &DiffView<'_>,
@@ -171,7 +176,7 @@ fn parse_diff_line(line: &str) -> Option<(DiffLineKind, &str)> {
 
 /// How a diff is drawn.
 #[derive(Clone, Copy, Debug)]
-pub struct DiffView<'a> {
+pub(crate) struct DiffView<'a> {
     /// The name of the file decides how its code is coloured.
     path: &'a str,
     width: usize,
@@ -179,12 +184,12 @@ pub struct DiffView<'a> {
 }
 
 impl<'a> DiffView<'a> {
-    pub fn new(path: &'a str, width: usize) -> Self {
+    pub(crate) fn new(path: &'a str, width: usize) -> Self {
         Self { path, width, has_numbers: true }
     }
 
     /// For a part of a file, which does not know its place.
-    pub fn without_numbers(self) -> Self {
+    pub(crate) fn without_numbers(self) -> Self {
         Self { has_numbers: false, ..self }
     }
 

@@ -7,11 +7,11 @@ use crate::styled_line::{StyledLine, TextStyle};
 use crate::text;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FileChangeView {
+pub(crate) struct FileChangeView {
     pub path: String,
-    /// `None` if the file is no text, or was not kept.
+    /// `None` if the file is not text, or was not kept.
     pub counts: Option<DiffCounts>,
-    /// What there is to say besides; may be empty.
+    /// An additional note; may be empty.
     pub note: String,
     /// Unified; empty if only the counts are shown.
     pub diff: String,
@@ -19,7 +19,7 @@ pub struct FileChangeView {
 
 impl FileChangeView {
     /// Reads a file of the reports of `/diff` and `/rewind`.
-    pub fn from_report(file: &Value, note: impl Into<String>) -> Self {
+    pub(crate) fn from_report(file: &Value, note: impl Into<String>) -> Self {
         let text = |field: &str| file.get(field).and_then(Value::as_str).unwrap_or_default();
         let count = |field: &str| usize::try_from(file.get(field)?.as_u64()?).ok();
         let counts = count("insertions").zip(count("deletions"));
@@ -32,7 +32,7 @@ impl FileChangeView {
     }
 
     /// Paths are relative to `folder`.
-    pub fn render(&self, folder: &str, width: usize) -> Vec<StyledLine> {
+    pub(crate) fn render(&self, folder: &str, width: usize) -> Vec<StyledLine> {
         let below = self.path.strip_prefix(folder).and_then(|rest| rest.strip_prefix('/'));
         let path = text::to_one_line(below.filter(|_| !folder.is_empty()).unwrap_or(&self.path));
         let mut line = StyledLine::from_text(format!("  {path}"), TextStyle::Code);

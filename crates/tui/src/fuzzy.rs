@@ -2,7 +2,7 @@
 //! at the start of words, and in the last part of a path. Pure.
 
 /// Higher is better; `None` if the name does not match.
-pub fn score(query: &str, name: &str) -> Option<i64> {
+pub(crate) fn score(query: &str, name: &str) -> Option<i64> {
     if query.is_empty() {
         return Some(0);
     }
@@ -42,7 +42,7 @@ fn score_letters(query: &str, name: &str) -> Option<i64> {
 }
 
 /// The best first.
-pub fn find_best_matches<'a>(
+pub(crate) fn find_best_matches<'a>(
     query: &str,
     names: impl Iterator<Item = &'a str>,
     count: usize,

@@ -6,9 +6,9 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use windlass_driver::PromptSubmission;
+use windlass_vocabulary::Notice;
 use windlass_vocabulary::context_usage::ContextUsage;
 use windlass_vocabulary::notice::RunEnding;
-use windlass_vocabulary::{Notice, PermissionMode};
 
 use crate::file_changes::FileChangeView;
 use crate::picker::Picker;
@@ -17,7 +17,7 @@ use crate::theme::Theme;
 use crate::validated_input::ValidatedInput;
 
 /// What a prompt asks for.
-pub enum PromptAction {
+pub(crate) enum PromptAction {
     SendToModel(PromptSubmission),
     /// Summarise the history, with this focus.
     Compact(Option<String>),
@@ -50,7 +50,6 @@ pub enum PromptAction {
     SideQuestion(String),
     /// The name of the new model, and its context window in tokens.
     ModelChanged(String, u64),
-    SetMode(PermissionMode),
     ToggleVim,
     /// `None` follows the background of the terminal.
     SetTheme(Option<Theme>),
@@ -66,10 +65,11 @@ pub enum PromptAction {
     Quit,
 }
 
-pub type PromptActionFuture = Pin<Box<dyn Future<Output = Result<PromptAction, String>> + Send>>;
+pub(crate) type PromptActionFuture =
+    Pin<Box<dyn Future<Output = Result<PromptAction, String>> + Send>>;
 
 /// Implemented by the owner of the session.
-pub trait TuiHost: Send + Sync {
+pub(crate) trait TuiHost: Send + Sync {
     /// Resolves what a prompt asks for, or says what is wrong with it. May take long.
     fn resolve_prompt(&self, prompt: String) -> PromptActionFuture;
 
@@ -98,11 +98,11 @@ pub trait TuiHost: Send + Sync {
 }
 
 /// Resolves to `None` if the line could not be made.
-pub type StatusLineFuture = Pin<Box<dyn Future<Output = Option<String>> + Send>>;
+pub(crate) type StatusLineFuture = Pin<Box<dyn Future<Output = Option<String>> + Send>>;
 
 /// What the user's own status line may show.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct StatusLineFacts {
+pub(crate) struct StatusLineFacts {
     pub model: String,
     /// In micro-dollars.
     pub cost: u64,

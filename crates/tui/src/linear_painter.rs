@@ -7,7 +7,7 @@ use windlass_vocabulary::Ticket;
 use crate::styled_line::StyledLine;
 
 #[derive(Debug, Default)]
-pub struct LinearPainter {
+pub(crate) struct LinearPainter {
     /// The text of the last line.
     prompt: String,
     /// Lines of the open dialog that were written.
@@ -19,7 +19,7 @@ pub struct LinearPainter {
 
 impl LinearPainter {
     /// Another question is said whole, however much of it stood in the one before.
-    pub fn open_question(&mut self, question: Option<Ticket>) {
+    pub(crate) fn open_question(&mut self, question: Option<Ticket>) {
         if self.question != question {
             self.question = question;
             self.shown_lines.clear();
@@ -27,7 +27,7 @@ impl LinearPainter {
     }
 
     /// Returns the bytes for finished lines, new lines of the open dialog, and what is being typed.
-    pub fn paint(
+    pub(crate) fn paint(
         &mut self,
         finished: &[StyledLine],
         dialog: &[StyledLine],
@@ -66,7 +66,7 @@ impl LinearPainter {
     }
 
     /// Returns the bytes that end the prompt's line, if there is one.
-    pub fn finish_line(&mut self) -> String {
+    pub(crate) fn finish_line(&mut self) -> String {
         match std::mem::take(&mut self.prompt).is_empty() {
             true => String::new(),
             false => "\r\n".to_owned(),
@@ -74,12 +74,12 @@ impl LinearPainter {
     }
 }
 
-/// Takes back what was typed last.
+/// Removes what was typed last.
 fn erase(text: &str) -> String {
     "\u{8} \u{8}".repeat(text.width())
 }
 
-/// A sign and a blank: nothing is typed, and nothing worth a line of its own is lost.
+/// A sign and a blank: nothing is typed, so nothing is lost.
 const EMPTY_PROMPT_WIDTH: usize = 2;
 
 #[cfg(test)]
@@ -99,7 +99,7 @@ mod tests {
         let asked = [line("May it?"), line("1. No")];
         assert_eq!(linear.paint(&[], &asked, "? "), "\r\nMay it?\r\n1. No\r\n? ");
         assert_eq!(linear.paint(&[], &asked, "? "), "");
-        // A sign without anything behind it is no line of its own.
+        // A sign without text is not worth a line.
         let erased = "\u{8} \u{8}".repeat(2);
         let more = [line("May it?"), line("2. Yes")];
         assert_eq!(linear.paint(&[], &more, "? "), format!("{erased}2. Yes\r\n? "));

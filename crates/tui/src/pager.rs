@@ -19,7 +19,7 @@ pub struct Pager {
     /// The oldest entry that is rendered.
     first_entry: usize,
     is_fully_loaded: bool,
-    /// What is shown is a page of its own and not the transcript.
+    /// A separate page is shown instead of the transcript.
     is_page: bool,
     search: PagerSearch,
 }

@@ -41,11 +41,6 @@ impl Picker {
         Self { title: title.into(), items, query: String::new(), matches, selected: 0 }
     }
 
-    pub fn select_last(mut self) -> Self {
-        self.selected = self.matches.len().saturating_sub(1);
-        self
-    }
-
     pub fn handle_key(&mut self, key: &InputKey) -> PickerOutcome {
         let last = self.matches.len().saturating_sub(1);
         match key {
@@ -151,7 +146,7 @@ impl Picker {
             shown.filter_map(|(number, at)| Some((number, PickerRow::new(self.items.get(*at)?))));
         let rows: Vec<(usize, PickerRow)> = rows.collect();
         let is_numbered = !shows_search && rows.iter().any(|(_, row)| row.may_be_chosen);
-        // Notes stand below each other, as far as long labels leave room for them.
+        // Notes are aligned, as far as long labels leave room for them.
         let notes = rows.iter().map(|(_, row)| row.note.width()).max().unwrap_or(0);
         let labels = rows.iter().map(|(_, row)| row.label.width()).max().unwrap_or(0);
         let free = width.saturating_sub(ROW_MARGIN);

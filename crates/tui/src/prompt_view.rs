@@ -4,7 +4,7 @@ use crate::styled_line::{StyledLine, TextStyle};
 use crate::{text, words};
 
 /// A prompt with a mark before it, cut after `lines_max` lines.
-pub fn render_prompt(prompt: &str, width: usize, lines_max: usize) -> Vec<StyledLine> {
+pub(crate) fn render_prompt(prompt: &str, width: usize, lines_max: usize) -> Vec<StyledLine> {
     let cut = prompt.get(..prompt.floor_char_boundary(PROMPT_BYTES_MAX)).unwrap_or(prompt);
     let all = text::render_plain(cut, TextStyle::User, width.saturating_sub(2));
     let signs = std::iter::once("> ").chain(std::iter::repeat("  "));

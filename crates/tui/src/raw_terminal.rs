@@ -144,7 +144,7 @@ mod tests {
 
     const CHILD: &str = "WINDLASS_TEST_PANICS";
 
-    /// Does nothing, unless the other test runs it as a process of its own.
+    /// Does nothing, unless the other test runs it as a separate process.
     #[test]
     fn child_that_panics() {
         if std::env::var_os(CHILD).is_some() {

@@ -10,7 +10,7 @@ use crate::host::TuiHost;
 use crate::session_facts::TuiSessionFacts;
 use crate::theme::Theme;
 
-pub struct TuiSetup {
+pub(crate) struct TuiSetup {
     pub session: Session,
     pub notices: Notices,
     pub facts: TuiSessionFacts,
@@ -35,7 +35,7 @@ pub struct TuiSetup {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct TuiDisplayOptions {
+pub(crate) struct TuiDisplayOptions {
     pub theme: Theme,
     /// Ask the terminal for its background colour, and choose the theme by it.
     pub detects_background: bool,
@@ -48,7 +48,7 @@ pub struct TuiDisplayOptions {
 
 /// How the user is called when a question comes or a long run ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum NotificationChannel {
+pub(crate) enum NotificationChannel {
     Off,
     #[default]
     Bell,

@@ -10,13 +10,13 @@ pub struct SlashCommandHint {
 }
 
 #[derive(Debug, Default)]
-pub struct SlashCommandMenu<'a> {
+pub(crate) struct SlashCommandMenu<'a> {
     matches: Vec<&'a SlashCommandHint>,
 }
 
 impl<'a> SlashCommandMenu<'a> {
     /// Empty, unless the text is a slash and the beginning of a name.
-    pub fn find_matching(text: &str, commands: &'a [SlashCommandHint]) -> Self {
+    pub(crate) fn find_matching(text: &str, commands: &'a [SlashCommandHint]) -> Self {
         let name = text.strip_prefix('/').filter(|name| !name.contains(char::is_whitespace));
         let Some(name) = name else { return Self::default() };
         let mut matches: Vec<&SlashCommandHint> =
@@ -25,11 +25,11 @@ impl<'a> SlashCommandMenu<'a> {
         Self { matches }
     }
 
-    pub fn first_name(&self) -> Option<&'a str> {
+    pub(crate) fn first_name(&self) -> Option<&'a str> {
         self.matches.first().map(|hint| hint.name.as_str())
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = &'a SlashCommandHint> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &'a SlashCommandHint> {
         self.matches.iter().copied()
     }
 }

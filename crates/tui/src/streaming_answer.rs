@@ -25,7 +25,7 @@ enum StreamingBlock {
     /// A thought folded into one line, and the hash of its text.
     Thought(StyledLine, u64),
     Text(MarkdownStream),
-    /// A call stands here, which is shown once the answer is a message: what follows waits for that.
+    /// The place of a call, which is shown once the answer is a message: later text waits for that.
     Call,
 }
 

@@ -18,7 +18,7 @@ pub struct InputFeedback {
 }
 
 /// Called at every key, so it must be fast.
-pub type InputValidator = Arc<dyn Fn(&str) -> InputFeedback + Send + Sync>;
+pub(crate) type InputValidator = Arc<dyn Fn(&str) -> InputFeedback + Send + Sync>;
 
 pub struct ValidatedInput {
     title: String,

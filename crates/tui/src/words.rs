@@ -10,30 +10,30 @@ use windlass_vocabulary::{PermissionMode, Transition};
 
 // The composer.
 
-pub const COMPOSER_EMPTY: &str = "Ask for something · / for commands";
-pub const COMPOSER_BUSY: &str = "Type to steer · Esc to interrupt";
-pub const COMPOSER_BUSY_MOVABLE: &str =
+pub(crate) const COMPOSER_EMPTY: &str = "Ask for something · / for commands";
+pub(crate) const COMPOSER_BUSY: &str = "Type to steer · Esc to interrupt";
+pub(crate) const COMPOSER_BUSY_MOVABLE: &str =
     "Type to steer · Esc to interrupt · Ctrl-B to run in the background";
 /// Where it fits whole.
-pub const MOVABLE_WIDTH_MIN: usize = 70;
+pub(crate) const MOVABLE_WIDTH_MIN: usize = 70;
 
-pub fn label_paste(lines: usize) -> String {
+pub(crate) fn label_paste(lines: usize) -> String {
     format!("Pasted {}", format_counted(lines, "line"))
 }
 
-pub fn label_image(number: usize) -> String {
+pub(crate) fn label_image(number: usize) -> String {
     format!("Image #{number}")
 }
 
-pub fn describe_queued(prompt: &str) -> String {
+pub(crate) fn describe_queued(prompt: &str) -> String {
     format!("Queued: {prompt}")
 }
 
-pub const QUEUED_HINT: &str = "↑ to edit the last one";
+pub(crate) const QUEUED_HINT: &str = "↑ to edit the last one";
 
-pub const MODE_KEY: &str = " · Shift-Tab";
+pub(crate) const MODE_KEY: &str = " · Shift-Tab";
 
-pub fn label_mode(mode: PermissionMode) -> &'static str {
+pub(crate) fn label_mode(mode: PermissionMode) -> &'static str {
     match mode {
         PermissionMode::Default => "default mode",
         PermissionMode::AcceptEdits => "accept edits",
@@ -45,11 +45,11 @@ pub fn label_mode(mode: PermissionMode) -> &'static str {
 
 // The start.
 
-pub fn banner_title() -> String {
+pub(crate) fn banner_title() -> String {
     format!("Windlass {}", env!("CARGO_PKG_VERSION"))
 }
 
-pub const TIPS: &[&str] = &[
+pub(crate) const TIPS: &[&str] = &[
     "@ attaches a file, ! runs a shell command, / lists all commands",
     "Shift-Tab switches between default, accept edits and plan mode",
     "Esc interrupts, Esc Esc rewinds, ? shows all keys",
@@ -57,54 +57,55 @@ pub const TIPS: &[&str] = &[
 
 // Hints in the status line.
 
-pub const HINT_INTERRUPTING: &str = "Interrupting…";
-pub const HINT_ESCAPE_AGAIN: &str = "Esc again to rewind";
-pub const HINT_CANCEL_AGAIN: &str = "Ctrl-C again to exit";
-pub const HINT_NO_HISTORY: &str = "No earlier prompts in this folder";
+pub(crate) const HINT_INTERRUPTING: &str = "Interrupting…";
+pub(crate) const HINT_ESCAPE_AGAIN: &str = "Esc again to rewind";
+pub(crate) const HINT_CANCEL_AGAIN: &str = "Ctrl-C again to exit";
+pub(crate) const HINT_NO_HISTORY: &str = "No earlier prompts in this folder";
 
-pub const TITLE_HISTORY: &str = "Earlier prompts";
+pub(crate) const TITLE_HISTORY: &str = "Earlier prompts";
 
 // A run.
 
-pub const BUSY_THINKING: &str = "Thinking";
-pub const BUSY_ASKING: &str = "Waiting for the model";
-pub const BUSY_WRITING: &str = "Writing";
-pub const INTERRUPTED: &str = "Interrupted";
-pub const INTERRUPTED_RUN: &str = "■ Interrupted. What would you like to do instead?";
-pub const ANSWER_SEALED: &str = "The connection was cut; the finished part of the answer is kept";
+pub(crate) const BUSY_THINKING: &str = "Thinking";
+pub(crate) const BUSY_ASKING: &str = "Waiting for the model";
+pub(crate) const BUSY_WRITING: &str = "Writing";
+pub(crate) const INTERRUPTED: &str = "Interrupted";
+pub(crate) const INTERRUPTED_RUN: &str = "■ Interrupted. What would you like to do instead?";
+pub(crate) const ANSWER_SEALED: &str =
+    "The connection was cut; the finished part of the answer is kept";
 
-pub fn describe_done(time: Duration) -> String {
+pub(crate) fn describe_done(time: Duration) -> String {
     format!("Done in {}", format_elapsed(time))
 }
 
-pub fn describe_retraction(why: &str) -> String {
+pub(crate) fn describe_retraction(why: &str) -> String {
     format!("Partial answer discarded: {why}")
 }
 
-pub fn describe_retry(failure: &str, seconds: u64, attempt: u8, attempts_max: u8) -> String {
+pub(crate) fn describe_retry(failure: &str, seconds: u64, attempt: u8, attempts_max: u8) -> String {
     format!("{failure} · retrying in {seconds} s (attempt {attempt} of {attempts_max})")
 }
 
-pub fn describe_retries(retries: u32, failure: &str) -> String {
+pub(crate) fn describe_retries(retries: u32, failure: &str) -> String {
     let times = if retries == 1 { "once".to_owned() } else { format!("{retries} times") };
     format!("Retried {times}: {failure}")
 }
 
-pub fn describe_model_switch(from: &str, to: &str, why: &str) -> String {
+pub(crate) fn describe_model_switch(from: &str, to: &str, why: &str) -> String {
     format!("Switched from {from} to {to}: {why}")
 }
 
-pub fn describe_repair(why: &str) -> String {
+pub(crate) fn describe_repair(why: &str) -> String {
     format!("Request repaired: {why}")
 }
 
-pub fn describe_compaction(level: u8, tokens: &str) -> String {
+pub(crate) fn describe_compaction(level: u8, tokens: &str) -> String {
     let what = if level == 5 { "Conversation summarised" } else { "Conversation shortened" };
     format!("{what}: about {tokens} tokens freed")
 }
 
 /// `None` for the ordinary next turn.
-pub fn describe_transition(transition: Transition) -> Option<&'static str> {
+pub(crate) fn describe_transition(transition: Transition) -> Option<&'static str> {
     Some(match transition {
         Transition::NextTurn => return None,
         Transition::CollapseDrainRetry => "Prompt too long; collapsed old steps and asked again",
@@ -122,12 +123,12 @@ pub fn describe_transition(transition: Transition) -> Option<&'static str> {
     })
 }
 
-pub fn describe_turn_limit(limit: u32) -> String {
+pub(crate) fn describe_turn_limit(limit: u32) -> String {
     format!("Turn limit of {limit} reached")
 }
 
 /// The first few names, and how many there are.
-pub fn describe_changed_files(files: &[ChangedFile], total: usize) -> String {
+pub(crate) fn describe_changed_files(files: &[ChangedFile], total: usize) -> String {
     let names: Vec<String> = files
         .iter()
         .take(CHANGED_NAMES_MAX)
@@ -143,71 +144,71 @@ pub fn describe_changed_files(files: &[ChangedFile], total: usize) -> String {
 
 const CHANGED_NAMES_MAX: usize = 4;
 
-pub fn describe_hook_message(name: &str, text: &str) -> String {
+pub(crate) fn describe_hook_message(name: &str, text: &str) -> String {
     format!("Hook {name}: {text}")
 }
 
-pub fn describe_side_question(question: &str) -> String {
+pub(crate) fn describe_side_question(question: &str) -> String {
     format!("Side question: {question}")
 }
 
-pub fn describe_side_failure(why: &str) -> String {
+pub(crate) fn describe_side_failure(why: &str) -> String {
     format!("Side question not answered: {why}")
 }
 
-pub const NOT_COMPACTED: &str = "Not compacted; there may be too little to summarise yet";
+pub(crate) const NOT_COMPACTED: &str = "Not compacted; there may be too little to summarise yet";
 
 // Calls and subagents.
 
-pub const SUBAGENT_STARTING: &str = "starting";
-pub const SUBAGENT_THINKING: &str = "thinking";
-pub const SUBAGENT_DONE: &str = "done";
+pub(crate) const SUBAGENT_STARTING: &str = "starting";
+pub(crate) const SUBAGENT_THINKING: &str = "thinking";
+pub(crate) const SUBAGENT_DONE: &str = "done";
 
-pub const TITLE_PLAN: &str = "Plan";
-pub const THOUGHT_HEAD: &str = "∴ Thought";
-pub const REST_IN_JOURNAL: &str = "… (the rest is in the session's journal)";
+pub(crate) const TITLE_PLAN: &str = "Plan";
+pub(crate) const THOUGHT_HEAD: &str = "∴ Thought";
+pub(crate) const REST_IN_JOURNAL: &str = "… (the rest is in the session's journal)";
 
-pub fn title_tasks(done: usize, all: usize) -> String {
+pub(crate) fn title_tasks(done: usize, all: usize) -> String {
     format!("Tasks ({done} of {all} done)")
 }
 
-pub fn title_questions(questions: usize) -> String {
+pub(crate) fn title_questions(questions: usize) -> String {
     match questions {
         0 | 1 => "Question".to_owned(),
         questions => format!("{questions} questions"),
     }
 }
 
-pub fn describe_earlier_entries(entries: usize) -> String {
+pub(crate) fn describe_earlier_entries(entries: usize) -> String {
     match entries {
         1 => "(1 earlier entry not shown here)".to_owned(),
         entries => format!("({entries} earlier entries not shown here)"),
     }
 }
 
-pub fn describe_folded_output(lines: usize) -> String {
+pub(crate) fn describe_folded_output(lines: usize) -> String {
     format!("… {} above (Ctrl-O shows everything)", format_counted(lines, "line"))
 }
 
-pub const FOLDED_SAVED_OUTPUT: &str = "… only the end is shown (Ctrl-O shows more)";
+pub(crate) const FOLDED_SAVED_OUTPUT: &str = "… only the end is shown (Ctrl-O shows more)";
 
-pub fn describe_saved_output(bytes: u64, path: &str) -> String {
+pub(crate) fn describe_saved_output(bytes: u64, path: &str) -> String {
     format!("All of it ({} KiB): {path}", format_count(bytes.div_ceil(1_024)))
 }
 
-pub const DIFF_TOO_LONG: &str = "(too long to compare here)";
+pub(crate) const DIFF_TOO_LONG: &str = "(too long to compare here)";
 
-pub fn describe_more_lines(lines: usize) -> String {
+pub(crate) fn describe_more_lines(lines: usize) -> String {
     format!("… {} more", format_counted(lines, "line"))
 }
 
-pub fn describe_all_lines(lines: usize) -> String {
+pub(crate) fn describe_all_lines(lines: usize) -> String {
     format!("… {} in all", format_counted(lines, "line"))
 }
 
 // Permission prompts.
 
-pub fn ask_permission(tool: &str) -> String {
+pub(crate) fn ask_permission(tool: &str) -> String {
     match tool {
         "Bash" => "Run this command?".to_owned(),
         "Edit" | "MultiEdit" | "NotebookEdit" => "Make this edit?".to_owned(),
@@ -220,46 +221,50 @@ pub fn ask_permission(tool: &str) -> String {
 }
 
 /// What the model says a command is for.
-pub fn describe_purpose(words: &str) -> String {
+pub(crate) fn describe_purpose(words: &str) -> String {
     format!("Model's description: {words}")
 }
 
-pub const CHOICE_NO: &str = "No";
-pub const CHOICE_YES: &str = "Yes, this once";
-pub const CHOICE_EDIT_COMMAND: &str = "Edit the command";
-pub const CHOICE_TRY_FIRST: &str = "Try it first, and show what it changes";
-pub const APPLY_TRIAL: &str = "Apply what this command changed?";
-pub const TRIAL_NO: &str = "No, drop the changes";
-pub const TRIAL_YES: &str = "Yes, apply them";
-pub const CHOICE_NO_REASON: &str = "No, and say what to do instead";
-pub const CHOICE_YES_COMMENT: &str = "Yes, and add a comment";
+pub(crate) const CHOICE_NO: &str = "No";
+pub(crate) const CHOICE_YES: &str = "Yes, this once";
+pub(crate) const CHOICE_EDIT_COMMAND: &str = "Edit the command";
+pub(crate) const CHOICE_TRY_FIRST: &str = "Try it first, and show what it changes";
+pub(crate) const APPLY_TRIAL: &str = "Apply what this command changed?";
+pub(crate) const TRIAL_NO: &str = "No, drop the changes";
+pub(crate) const TRIAL_YES: &str = "Yes, apply them";
+pub(crate) const CHOICE_NO_REASON: &str = "No, and say what to do instead";
+pub(crate) const CHOICE_YES_COMMENT: &str = "Yes, and add a comment";
 
-/// In the place of the rules, where each is a choice of its own.
-pub fn count_rules(rules: usize) -> String {
+/// In place of the rules, where each rule is a separate choice.
+pub(crate) fn count_rules(rules: usize) -> String {
     format!("all {rules} rules")
 }
 
-pub fn choice_for_session(rules: &str) -> String {
+pub(crate) fn choice_for_session(rules: &str) -> String {
     format!("Yes, and allow {rules} for this session")
 }
 
-pub fn choice_always(rules: &str, file: &str) -> String {
+pub(crate) fn choice_always(rules: &str, file: &str) -> String {
     format!("Yes, and always allow {rules} in this project ({file})")
 }
 
-pub fn choice_part_always(rule: &str) -> String {
+pub(crate) fn choice_part_always(rule: &str) -> String {
     format!("Yes, and always allow only {rule}")
 }
 
 /// The model reads these two as well.
-pub const USER_SAID_NO: &str = "The user said no.";
+pub(crate) const USER_SAID_NO: &str = "The user said no.";
 
-pub fn describe_denial(reason: &str) -> String {
+pub(crate) fn describe_denial(reason: &str) -> String {
     format!("The user said no: {reason}")
 }
 
 /// How a command ended that was tried first; `None` if a signal ended it.
-pub fn describe_tried_command(exit_code: Option<i64>, files: usize, changes_git: bool) -> String {
+pub(crate) fn describe_tried_command(
+    exit_code: Option<i64>,
+    files: usize,
+    changes_git: bool,
+) -> String {
     let ended = match exit_code {
         Some(code) => format!("exit code {code}"),
         None => "ended by a signal".to_owned(),
@@ -268,37 +273,37 @@ pub fn describe_tried_command(exit_code: Option<i64>, files: usize, changes_git:
     format!("Ran on a copy, {ended}, {} changed{git}", format_counted(files, "file"))
 }
 
-pub fn describe_changes_outside(folders: &str) -> String {
+pub(crate) fn describe_changes_outside(folders: &str) -> String {
     format!("Also in {folders}")
 }
 
-pub fn describe_conflicts(files: &str) -> String {
+pub(crate) fn describe_conflicts(files: &str) -> String {
     format!("Changed by others meanwhile: {files}")
 }
 
-pub const APPROVE_PLAN: &str = "Approve this plan?";
-pub const PLAN_NO: &str = "No, keep planning";
-pub const PLAN_YES: &str = "Yes, and ask before edits";
-pub const PLAN_YES_EDITS: &str = "Yes, and accept edits without asking";
+pub(crate) const APPROVE_PLAN: &str = "Approve this plan?";
+pub(crate) const PLAN_NO: &str = "No, keep planning";
+pub(crate) const PLAN_YES: &str = "Yes, and ask before edits";
+pub(crate) const PLAN_YES_EDITS: &str = "Yes, and accept edits without asking";
 
-pub const CHOICE_WRITE_ANSWER: &str = "Write an answer";
-pub const CHOICE_OTHER_ANSWER: &str = "Something else";
+pub(crate) const CHOICE_WRITE_ANSWER: &str = "Write an answer";
+pub(crate) const CHOICE_OTHER_ANSWER: &str = "Something else";
 
-pub const LEAD_REASON: &str = "Do this instead:";
-pub const LEAD_COMMENT: &str = "Comment:";
-pub const LEAD_COMMAND: &str = "Run this instead:";
-pub const LEAD_ANSWER: &str = "Your answer:";
-pub const TEXT_ENTRY_HINT: &str = "Enter to send · Esc to go back";
+pub(crate) const LEAD_REASON: &str = "Do this instead:";
+pub(crate) const LEAD_COMMENT: &str = "Comment:";
+pub(crate) const LEAD_COMMAND: &str = "Run this instead:";
+pub(crate) const LEAD_ANSWER: &str = "Your answer:";
+pub(crate) const TEXT_ENTRY_HINT: &str = "Enter to send · Esc to go back";
 
-pub const KEYS_TYPING: &str = "… pause typing to answer";
-pub const KEYS_CHOICE: &str = "↑↓ and Enter, or a number · Esc for no";
-pub const KEYS_FORM: &str = "↑↓ and Enter, or a number · Space to mark · Esc for no";
+pub(crate) const KEYS_TYPING: &str = "… pause typing to answer";
+pub(crate) const KEYS_CHOICE: &str = "↑↓ and Enter, or a number · Esc for no";
+pub(crate) const KEYS_FORM: &str = "↑↓ and Enter, or a number · Space to mark · Esc for no";
 
-pub fn describe_hidden_lines(lines: usize) -> String {
+pub(crate) fn describe_hidden_lines(lines: usize) -> String {
     format!("… {} not shown", format_counted(lines, "line"))
 }
 
-pub fn describe_waiting_questions(questions: usize) -> String {
+pub(crate) fn describe_waiting_questions(questions: usize) -> String {
     match questions {
         1 => "1 more question is waiting".to_owned(),
         questions => format!("{questions} more questions are waiting"),
@@ -307,87 +312,87 @@ pub fn describe_waiting_questions(questions: usize) -> String {
 
 // Lists, inputs and pages.
 
-pub const PICKER_KEYS: &str = "↑↓ Enter · Esc cancels";
-pub const PICKER_KEYS_SEARCH: &str = "↑↓ Enter · Esc cancels · type to search";
-pub const PICKER_SEARCH: &str = "Search: ";
-pub const INPUT_KEYS: &str = "Enter to confirm · Esc to cancel";
-pub const PAGER_LEAVE: &str = "Esc to go back";
+pub(crate) const PICKER_KEYS: &str = "↑↓ Enter · Esc cancels";
+pub(crate) const PICKER_KEYS_SEARCH: &str = "↑↓ Enter · Esc cancels · type to search";
+pub(crate) const PICKER_SEARCH: &str = "Search: ";
+pub(crate) const INPUT_KEYS: &str = "Enter to confirm · Esc to cancel";
+pub(crate) const PAGER_LEAVE: &str = "Esc to go back";
 /// The most useful first: a narrow screen shows those that fit.
-pub const PAGER_KEYS: [&str; 3] = ["/ search", "n next", "↑↓ PgUp PgDn"];
-pub const MORE_IN_LARGER_WINDOW: &str = "… (make the window larger to see the rest)";
+pub(crate) const PAGER_KEYS: [&str; 3] = ["/ search", "n next", "↑↓ PgUp PgDn"];
+pub(crate) const MORE_IN_LARGER_WINDOW: &str = "… (make the window larger to see the rest)";
 
-pub fn describe_search(query: &str) -> String {
+pub(crate) fn describe_search(query: &str) -> String {
     format!("searching for {query}")
 }
 
-pub fn describe_no_match(query: &str) -> String {
+pub(crate) fn describe_no_match(query: &str) -> String {
     format!("no match for {query}")
 }
 
-pub fn describe_page(from: usize, to: usize, all: &str) -> String {
+pub(crate) fn describe_page(from: usize, to: usize, all: &str) -> String {
     format!("lines {from}–{to} of {all}")
 }
 
 // Editor, clipboard, images.
 
-pub fn describe_edited(path: &Path) -> String {
+pub(crate) fn describe_edited(path: &Path) -> String {
     format!("Edited {}", path.display())
 }
 
-pub fn describe_editor_failure(error: &std::io::Error) -> String {
+pub(crate) fn describe_editor_failure(error: &std::io::Error) -> String {
     format!("The editor failed: {error}")
 }
 
-pub fn describe_no_edit_file(error: &std::io::Error) -> String {
+pub(crate) fn describe_no_edit_file(error: &std::io::Error) -> String {
     format!("No file for the editor: {error}")
 }
 
-pub fn describe_empty_clipboard(tried: &str) -> String {
+pub(crate) fn describe_empty_clipboard(tried: &str) -> String {
     format!("No image in the clipboard ({tried})")
 }
 
-pub fn describe_clipboard_without_image(program: &str) -> String {
+pub(crate) fn describe_clipboard_without_image(program: &str) -> String {
     format!("{program} has none")
 }
 
-pub const NO_CLIPBOARD_PROGRAM: &str = "no program here knows the clipboard: install wl-paste, \
+pub(crate) const NO_CLIPBOARD_PROGRAM: &str = "no program here knows the clipboard: install wl-paste, \
     xclip or pngpaste, or drag the image in";
-pub const CLIPBOARD_TOO_SLOW: &str = "it takes too long";
-pub const IMAGE_TOO_LARGE: &str = "the image is too large";
-pub const NOT_AN_IMAGE_FILE: &str = "it is not a file, or too large";
-pub const NO_EDIT_FILE_NAME: &str = "no name is left";
+pub(crate) const CLIPBOARD_TOO_SLOW: &str = "it takes too long";
+pub(crate) const IMAGE_TOO_LARGE: &str = "the image is too large";
+pub(crate) const NOT_AN_IMAGE_FILE: &str = "it is not a file, or too large";
+pub(crate) const NO_EDIT_FILE_NAME: &str = "no name is left";
 
-pub fn describe_editor_exit(status: std::process::ExitStatus) -> String {
+pub(crate) fn describe_editor_exit(status: std::process::ExitStatus) -> String {
     format!("it ended with {status}; set EDITOR to another")
 }
 
-pub fn describe_unstored_image(path: &Path, error: &std::io::Error) -> String {
+pub(crate) fn describe_unstored_image(path: &Path, error: &std::io::Error) -> String {
     format!("the image cannot be stored at {}: {error}", path.display())
 }
 
-pub const NOTHING_TO_COPY: &str = "No answer to copy yet";
-pub const CANNOT_COPY: &str =
+pub(crate) const NOTHING_TO_COPY: &str = "No answer to copy yet";
+pub(crate) const CANNOT_COPY: &str =
     "Not copied: this terminal takes no clipboard, or the answer is too long";
 
-pub fn describe_copied(lines: usize) -> String {
+pub(crate) fn describe_copied(lines: usize) -> String {
     format!("Copied the last answer ({})", format_counted(lines, "line"))
 }
 
 // Background tasks.
 
-pub fn label_background(tasks: usize) -> String {
+pub(crate) fn label_background(tasks: usize) -> String {
     format_counted(tasks, "background task")
 }
 
-/// Instead of what the model is told.
-pub fn describe_background_start(id: &str) -> String {
+/// Replaces the text for the model.
+pub(crate) fn describe_background_start(id: &str) -> String {
     format!("Runs in the background as {id} · /tasks lists it")
 }
 
-pub const HINT_MOVED: &str = "Moved to the background; /tasks lists it";
-pub const HINT_NOTHING_TO_MOVE: &str = "Nothing to move to the background";
+pub(crate) const HINT_MOVED: &str = "Moved to the background; /tasks lists it";
+pub(crate) const HINT_NOTHING_TO_MOVE: &str = "Nothing to move to the background";
 
-pub fn warn_before_exit(tasks: usize) -> String {
+pub(crate) fn warn_before_exit(tasks: usize) -> String {
     let tasks = match tasks {
         1 => "1 background task is running and".to_owned(),
         tasks => format!("{tasks} background tasks are running and"),
@@ -397,31 +402,31 @@ pub fn warn_before_exit(tasks: usize) -> String {
 
 // Settings of the conversation.
 
-pub const VIM_ON: &str = "Vim mode on";
-pub const VIM_OFF: &str = "Vim mode off";
+pub(crate) const VIM_ON: &str = "Vim mode on";
+pub(crate) const VIM_OFF: &str = "Vim mode off";
 
-pub fn describe_new_model(name: &str) -> String {
+pub(crate) fn describe_new_model(name: &str) -> String {
     format!("Switched to {name}")
 }
 
 // The terminal itself.
 
-pub const THREAD_ENDED: &str = "the terminal's thread is gone";
+pub(crate) const THREAD_ENDED: &str = "the terminal's thread is gone";
 
 // What fills the context window.
 
-pub const CONTEXT_SYSTEM: &str = "system prompt";
-pub const CONTEXT_TOOLS: &str = "tools";
-pub const CONTEXT_MEMORY: &str = "memory and pins";
-pub const CONTEXT_SUMMARIES: &str = "summaries";
-pub const CONTEXT_PROMPTS: &str = "prompts";
-pub const CONTEXT_ANSWERS: &str = "answers";
-pub const CONTEXT_RESULTS: &str = "tool results";
-pub const CONTEXT_FREE: &str = "· free";
-pub const CONTEXT_RESERVED: &str = "▒ reserved for the answer";
+pub(crate) const CONTEXT_SYSTEM: &str = "system prompt";
+pub(crate) const CONTEXT_TOOLS: &str = "tools";
+pub(crate) const CONTEXT_MEMORY: &str = "memory and pins";
+pub(crate) const CONTEXT_SUMMARIES: &str = "summaries";
+pub(crate) const CONTEXT_PROMPTS: &str = "prompts";
+pub(crate) const CONTEXT_ANSWERS: &str = "answers";
+pub(crate) const CONTEXT_RESULTS: &str = "tool results";
+pub(crate) const CONTEXT_FREE: &str = "· free";
+pub(crate) const CONTEXT_RESERVED: &str = "▒ reserved for the answer";
 
 /// Of the window. Something is in it, so it is never nothing.
-pub fn format_percent(percent: u64) -> String {
+pub(crate) fn format_percent(percent: u64) -> String {
     match percent {
         0 => "<1%".to_owned(),
         percent => format!("{percent}%"),
@@ -430,12 +435,12 @@ pub fn format_percent(percent: u64) -> String {
 
 // Help.
 
-pub const HELP_HEAD: &str = "Commands and keys";
-pub const HELP_KEYS: &str = "Keys";
-pub const HELP_CUSTOM: &str = "Custom commands and MCP prompts";
+pub(crate) const HELP_HEAD: &str = "Commands and keys";
+pub(crate) const HELP_KEYS: &str = "Keys";
+pub(crate) const HELP_CUSTOM: &str = "Custom commands and MCP prompts";
 
 /// Commands by what people look for.
-pub const HELP_GROUPS: &[(&str, &[&str])] = &[
+pub(crate) const HELP_GROUPS: &[(&str, &[&str])] = &[
     (
         "Conversation",
         &["clear", "compact", "resume", "rewind", "diff", "btw", "pin", "export", "copy"],
@@ -445,7 +450,7 @@ pub const HELP_GROUPS: &[(&str, &[&str])] = &[
     ("Terminal", &["help", "status", "config", "doctor", "tasks", "theme", "vim", "exit"]),
 ];
 
-pub const KEYS: &[(&str, &str)] = &[
+pub(crate) const KEYS: &[(&str, &str)] = &[
     ("Enter", "send"),
     ("Ctrl-J", "new line"),
     ("Esc", "interrupt, or clear"),
@@ -470,17 +475,17 @@ pub const KEYS: &[(&str, &str)] = &[
 
 // Notifications.
 
-pub const TITLE_IDLE: &str = "Windlass";
-pub const TITLE_WORKING: &str = "Windlass: working";
-pub const TITLE_NEEDS_ANSWER: &str = "Windlass: needs your answer";
-pub const NOTIFY_DONE: &str = "Windlass is done";
+pub(crate) const TITLE_IDLE: &str = "Windlass";
+pub(crate) const TITLE_WORKING: &str = "Windlass: working";
+pub(crate) const TITLE_NEEDS_ANSWER: &str = "Windlass: needs your answer";
+pub(crate) const NOTIFY_DONE: &str = "Windlass is done";
 
-pub fn notify_permission(tool: &str) -> String {
+pub(crate) fn notify_permission(tool: &str) -> String {
     format!("Windlass needs your answer: {tool}")
 }
 
 /// `12 s`, `2 min 5 s`.
-pub fn format_elapsed(time: Duration) -> String {
+pub(crate) fn format_elapsed(time: Duration) -> String {
     match time.as_secs() {
         seconds @ 0..60 => format!("{seconds} s"),
         seconds => format!("{} min {} s", seconds / 60, seconds % 60),

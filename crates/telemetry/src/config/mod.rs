@@ -14,8 +14,8 @@ use windlass_host::environment::{self, EnvLookup};
 use windlass_host::user_directories;
 use windlass_tool::GuardedCommandLine;
 
-pub use self::header_list::HeaderList;
-pub use self::signal_config::{
+pub(crate) use self::header_list::HeaderList;
+pub(crate) use self::signal_config::{
     ClientCertificate, OtlpProtocol, OtlpTarget, ScrapeAddress, SignalConfig, TelemetrySignal,
 };
 use crate::content::ContentSwitches;
@@ -248,7 +248,7 @@ impl<L: EnvLookup> EnvironmentReader<'_, L> {
     }
 }
 
-pub const ENABLE_VARIABLE: &str = "CLAUDE_CODE_ENABLE_TELEMETRY";
+pub(crate) const ENABLE_VARIABLE: &str = "CLAUDE_CODE_ENABLE_TELEMETRY";
 const HELPER_LIFETIME_VARIABLE: &str = "CLAUDE_CODE_OTEL_HEADERS_HELPER_DEBOUNCE_MS";
 const LATEST_NAMES: &str = "gen_ai_latest_experimental";
 const SHUTDOWN: Duration = Duration::from_secs(2);

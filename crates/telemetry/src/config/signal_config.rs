@@ -8,14 +8,14 @@ use super::header_list::HeaderList;
 use super::{EnvironmentReader, ProcessFacts};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TelemetrySignal {
+pub(crate) enum TelemetrySignal {
     Metrics,
     Logs,
     Traces,
 }
 
 impl TelemetrySignal {
-    pub const ALL: [Self; 3] = [Self::Metrics, Self::Logs, Self::Traces];
+    pub(crate) const ALL: [Self; 3] = [Self::Metrics, Self::Logs, Self::Traces];
 
     /// As in variable names.
     fn word(self) -> &'static str {
@@ -28,7 +28,7 @@ impl TelemetrySignal {
 
     /// The path of OTLP over HTTP.
     #[must_use]
-    pub fn path(self) -> &'static str {
+    pub(crate) fn path(self) -> &'static str {
         match self {
             Self::Metrics => "/v1/metrics",
             Self::Logs => "/v1/logs",
@@ -37,7 +37,7 @@ impl TelemetrySignal {
     }
 
     #[must_use]
-    pub fn grpc_path(self) -> &'static str {
+    pub(crate) fn grpc_path(self) -> &'static str {
         match self {
             Self::Metrics => "/opentelemetry.proto.collector.metrics.v1.MetricsService/Export",
             Self::Logs => "/opentelemetry.proto.collector.logs.v1.LogsService/Export",
@@ -196,7 +196,7 @@ impl<L: EnvLookup> EnvironmentReader<'_, L> {
         let written = self.text(variable);
         let port = written.as_ref().map(|text| text.parse::<u16>());
         if let Some(Err(_)) = port {
-            self.warnings.push(format!("{variable} is no port; {SCRAPE_PORT_DEFAULT} is used"));
+            self.warnings.push(format!("{variable} is not a port; {SCRAPE_PORT_DEFAULT} is used"));
         }
         ScrapeAddress {
             host: host.unwrap_or_else(|| "127.0.0.1".to_owned()),
@@ -212,7 +212,8 @@ impl<L: EnvLookup> EnvironmentReader<'_, L> {
     /// Headers are meant for another address, so they are not sent to this one.
     fn read_detailed_target(&mut self, signal: TelemetrySignal) -> Option<OtlpTarget> {
         let own = |what: &str| format!("OTEL_EXPORTER_OTLP_{}_{what}", signal.word());
-        let (address, headers) = (own("ENDPOINT"), own("HEADERS"));
+        let address = own("ENDPOINT");
+        let headers = own("HEADERS");
         let managed = [ENDPOINT, &address, "OTEL_EXPORTER_OTLP_HEADERS", &headers];
         let is_managed = |name: &str| (self.is_managed)(name);
         let is_overruled = managed.into_iter().any(is_managed) && !is_managed(DETAILED_ENDPOINT);
@@ -237,7 +238,7 @@ impl<L: EnvLookup> EnvironmentReader<'_, L> {
         let is_address = ["http://", "https://"].iter().any(|scheme| url.starts_with(scheme));
         if !is_address {
             self.warnings.push(format!(
-                "{variable} is no address that begins with http:// or https://; {} are not sent",
+                "{variable} is not an address that starts with http:// or https://; {} are not sent",
                 signal.word().to_ascii_lowercase()
             ));
         }
@@ -264,7 +265,7 @@ impl<L: EnvLookup> EnvironmentReader<'_, L> {
         };
         if certificate.key.is_some() && self.text(PASSPHRASE).is_some() {
             let warning = format!(
-                "{PASSPHRASE} is left out: keys with a passphrase are not read; write one without \
+                "{PASSPHRASE} is left out: keys with a passphrase are not supported; write one without \
                  by `openssl pkey -in KEY -out PLAIN` and name that"
             );
             if !self.warnings.contains(&warning) {
@@ -282,7 +283,7 @@ impl<L: EnvLookup> EnvironmentReader<'_, L> {
             self.warnings.push(format!(
                 "OTEL_EXPORTER_OTLP_PROTOCOL is {}; give grpc, http/json or http/protobuf: until \
                  then {} are not sent",
-                if protocol.is_some() { "none that is known" } else { "not set" },
+                if protocol.is_some() { "unknown" } else { "not set" },
                 signal.word().to_ascii_lowercase()
             ));
             return None;
@@ -309,7 +310,7 @@ impl<L: EnvLookup> EnvironmentReader<'_, L> {
     }
 
     /// The address as configured, and the URL of requests. If the administrator sets an endpoint or
-    /// headers, settings of others cannot redirect them.
+    /// headers, no other settings can redirect them.
     fn read_address(&self, signal: TelemetrySignal, protocol: OtlpProtocol) -> (String, String) {
         let own_name = format!("OTEL_EXPORTER_OTLP_{}_ENDPOINT", signal.word());
         let own_headers = format!("OTEL_EXPORTER_OTLP_{}_HEADERS", signal.word());

@@ -43,7 +43,7 @@ async fn run(helper: &HeadersProgram) -> Result<HeaderList, String> {
     let failed = |why: String| format!("otelHeadersHelper {why}");
     if let Some(path) = helper.command.guard.find_changed_script(&helper.command.line) {
         return Err(failed(format!(
-            "was not run: {path} is not what you trusted; look at it and run `windlass trust`"
+            "was not run: {path} has changed since you trusted it; look at it and run `windlass trust`"
         )));
     }
     let cancel = CancellationToken::new();
@@ -68,7 +68,7 @@ async fn run(helper: &HeadersProgram) -> Result<HeaderList, String> {
         return Err(failed("failed".to_owned()));
     }
     let printed: BTreeMap<String, String> = serde_json::from_slice(&ended.stdout.bytes)
-        .map_err(|_| failed("does not write an object of texts as JSON".to_owned()))?;
+        .map_err(|_| failed("does not print a JSON object of strings".to_owned()))?;
     Ok(HeaderList::from_pairs(printed.into_iter().collect()))
 }
 

@@ -122,7 +122,7 @@ fn with_certificates(
                 let key_pem = read(key)?;
                 if is_encrypted(&key_pem) {
                     return Err(format!(
-                        "{key}: the key has a passphrase, which is not read; write one without by \
+                        "{key}: keys with a passphrase are not supported; write one without by \
                          `openssl pkey`"
                     ));
                 }

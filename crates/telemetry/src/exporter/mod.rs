@@ -14,7 +14,7 @@ mod scrape_server;
 mod send_result;
 mod signal_worker;
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
@@ -165,7 +165,8 @@ impl Exporter {
     }
 
     fn report_losses(&self) {
-        let dropped = self.level.dropped_count();
+        let lost = self.metrics.lock().unwrap_or_else(PoisonError::into_inner).lost_count();
+        let dropped = self.level.dropped_count() + lost;
         if dropped > 0 && self.config.shows_errors {
             write_error_line(&format!("windlass: telemetry: {dropped} records were not sent"));
         }

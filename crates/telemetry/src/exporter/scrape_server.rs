@@ -40,7 +40,8 @@ impl ScrapeServer {
     ) -> io::Result<Self> {
         let listener = TcpListener::bind((address.host.as_str(), address.port)).await?;
         let is_local = listener.local_addr()?.ip().is_loopback();
-        let (metrics, standard) = (Arc::clone(metrics), Arc::clone(standard));
+        let metrics = Arc::clone(metrics);
+        let standard = Arc::clone(standard);
         Ok(Self { listener, page: Arc::new(ScrapedPage { metrics, standard, is_local }) })
     }
 
@@ -91,13 +92,13 @@ impl ScrapedPage {
             _ if self.is_local
                 && !request.single_header("host").is_some_and(is_loopback_authority) =>
             {
-                ("403 Forbidden", "this is another machine's name\n".to_owned())
+                ("403 Forbidden", "the Host header names another machine\n".to_owned())
             }
             ("GET", "/metrics") => {
                 let metrics = self.metrics.lock().unwrap_or_else(PoisonError::into_inner);
                 ("200 OK", render_prometheus(&metrics, &self.standard.of_metrics))
             }
-            ("GET", _) => ("404 Not Found", "there is only /metrics\n".to_owned()),
+            ("GET", _) => ("404 Not Found", "only /metrics is served\n".to_owned()),
             _ => ("405 Method Not Allowed", "only GET is answered\n".to_owned()),
         }
     }

@@ -94,7 +94,7 @@ impl SessionTracker {
     ) -> Option<(ObservedSession, Vec<TelemetryRecord>)> {
         self.wiring.remember(&report);
         let Some(session) = self.wiring.main.clone() else {
-            self.wiring.put_off(report);
+            self.wiring.defer(report);
             return None;
         };
         let key = (session.id.clone(), session.agent.clone());

@@ -25,7 +25,7 @@ pub(super) struct WiringTrack {
 
 impl WiringTrack {
     /// Keeps what is reported before the session starts.
-    pub(super) fn put_off(&mut self, report: WiringReport) {
+    pub(super) fn defer(&mut self, report: WiringReport) {
         if self.early.len() < EARLY_MAX {
             self.early.push_back(report);
         }

@@ -6,7 +6,7 @@ use windlass_vocabulary::to_hex;
 use super::{WireField, WireMessage, WireValue};
 
 #[must_use]
-pub fn encode(message: &WireMessage<'_>) -> Vec<u8> {
+pub(crate) fn encode(message: &WireMessage<'_>) -> Vec<u8> {
     to_value(message).to_string().into_bytes()
 }
 

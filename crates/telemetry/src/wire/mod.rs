@@ -2,15 +2,15 @@
 //!
 //! A field has a number for protobuf and a name for JSON; `otlp_messages` defines both.
 
-pub mod json;
-pub mod otlp_messages;
-pub mod protobuf;
+pub(crate) mod json;
+pub(crate) mod otlp_messages;
+pub(crate) mod protobuf;
 
 use std::borrow::Cow;
 
 /// A message, with fields in ascending order of their numbers, as official encoders write them.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct WireMessage<'a>(Vec<WireField<'a>>);
+pub(crate) struct WireMessage<'a>(Vec<WireField<'a>>);
 
 #[derive(Clone, Debug, PartialEq)]
 struct WireField<'a> {

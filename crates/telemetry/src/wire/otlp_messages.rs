@@ -9,14 +9,14 @@ use crate::record::{AttributeValue, Attributes, EventRecord, SpanEvent, SpanKind
 
 /// What all records of a request share.
 #[derive(Clone, Debug, Default)]
-pub struct OtlpRequestHead {
+pub(crate) struct OtlpRequestHead {
     pub resource: Attributes,
     pub version: String,
 }
 
 /// `standard` attributes come before each span's own.
 #[must_use]
-pub fn build_trace_request<'a>(
+pub(crate) fn build_trace_request<'a>(
     head: &'a OtlpRequestHead,
     standard: &'a Attributes,
     spans: &'a [SpanRecord],
@@ -27,7 +27,7 @@ pub fn build_trace_request<'a>(
 
 /// `standard` attributes come before each event's own.
 #[must_use]
-pub fn build_log_request<'a>(
+pub(crate) fn build_log_request<'a>(
     head: &'a OtlpRequestHead,
     standard: &'a Attributes,
     events: &'a [EventRecord],
@@ -38,7 +38,7 @@ pub fn build_log_request<'a>(
 
 /// `standard` attributes come before each point's own.
 #[must_use]
-pub fn build_metric_request<'a>(
+pub(crate) fn build_metric_request<'a>(
     head: &'a OtlpRequestHead,
     standard: &'a Attributes,
     metrics: &'a [(&'static MetricName, Vec<MetricPoint>)],

@@ -7,7 +7,7 @@ const EIGHT_BYTES: u32 = 1;
 const LENGTH_DELIMITED: u32 = 2;
 
 #[must_use]
-pub fn encode(message: &WireMessage<'_>) -> Vec<u8> {
+pub(crate) fn encode(message: &WireMessage<'_>) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(message_length(message));
     write_message(&mut bytes, message);
     bytes

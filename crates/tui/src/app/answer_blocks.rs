@@ -148,7 +148,8 @@ impl App {
             let said: String = texts.collect();
             let said = said.replace(ERROR_TAG, "").replace(ERROR_TAG_END, "");
             let outcome = ToolOutcome::failure(said);
-            let (width, folder) = (self.size.width, &self.session.facts.working_directory);
+            let width = self.size.width;
+            let folder = &self.session.facts.working_directory;
             let lines = tool_call_view::render_ended_call(&call, &outcome, width, folder);
             let id = call.id.clone();
             let entry = TranscriptEntry::ToolCall(call, Box::new(outcome));

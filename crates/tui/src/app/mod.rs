@@ -272,7 +272,7 @@ impl App {
         self.scrollback.push_markdown(draft);
     }
 
-    /// Does the task list stand right above the live lines already?
+    /// Is the task list directly above the live lines already?
     pub fn is_task_list_above(&self) -> bool {
         self.tasks.is_last_block(self.scrollback.pushed_lines())
             && self.answer.stream.lines().next().is_none()
@@ -283,12 +283,12 @@ impl App {
         self.scrollback.needs_blank_line()
     }
 
-    /// As above, if the live lines are calls: they stand together with short ones that ended.
+    /// As above, if the live lines are calls: no blank line separates them from short ended ones.
     pub fn needs_blank_line_before_call(&self) -> bool {
         self.scrollback.needs_blank_line_before_call()
     }
 
-    /// The conversation went back: what the session cost and which tasks it had is as it was then.
+    /// The conversation was rewound: cost and tasks are those of that point.
     pub fn rewind_to(&mut self, words: &str, prompt: String, tasks: &str) {
         self.show_text(words, TextStyle::Dim);
         self.input.composer.set_text(prompt);
@@ -362,7 +362,7 @@ impl App {
         self.input.composer.set_text(prompts.join("\n"));
     }
 
-    /// Draws what is new of the answer. Must run before the view is rendered.
+    /// Draws the new part of the answer. Must run before the view is rendered.
     pub fn draw_answer(&mut self) {
         self.answer.stream.draw(self.size.width);
         self.answer.waiting.draw(self.size.width);

@@ -64,13 +64,13 @@ impl ScrollbackQueue {
         }
     }
 
-    /// Calls that follow one another stand together, unless they are long.
+    /// Consecutive calls are not separated by a blank line, unless they are long.
     pub fn push_call(&mut self, lines: Vec<StyledLine>) {
         let is_long = lines.len() > SHORT_CALL_LINES_MAX;
         self.push_joined(lines, if is_long { LastBlock::LongCall } else { LastBlock::Call });
     }
 
-    /// Remarks that follow one another, or a call, stand together.
+    /// Consecutive remarks, and a remark after a call, are not separated by a blank line.
     pub fn push_remark(&mut self, lines: impl IntoIterator<Item = StyledLine>) {
         self.push_joined(lines, LastBlock::Remark);
     }

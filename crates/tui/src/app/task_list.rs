@@ -32,7 +32,7 @@ impl TaskList {
         self.shown_at = Some(pushed_lines);
     }
 
-    /// Does the list stand right above already?
+    /// Is the list directly above already?
     pub(super) fn is_last_block(&self, pushed_lines: usize) -> bool {
         self.shown_at == Some(pushed_lines)
     }

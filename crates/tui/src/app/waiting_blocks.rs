@@ -25,7 +25,7 @@ enum WaitingBlock {
 /// A block as it goes into the scrollback and the transcript.
 #[derive(Debug)]
 pub(super) enum FinishedBlock {
-    /// What is not in the scrollback yet of a text.
+    /// The part of a text that is not in the scrollback yet.
     Text(Option<MarkdownStream>, TranscriptEntry),
     Thought(Option<StyledLine>, TranscriptEntry),
     Media(StyledLine),
@@ -44,7 +44,7 @@ pub(super) struct EndedCall {
 #[derive(Debug)]
 pub enum WaitingCall<'a> {
     Open(&'a ToolCallId),
-    /// The title of one that has ended and waits for another.
+    /// The title of an ended block that waits for another.
     Ended(&'a StyledLine),
 }
 

@@ -43,7 +43,7 @@ fn split_shell_words(text: &str) -> Vec<String> {
 fn parse_image_path(word: &str) -> Option<String> {
     let path = match word.strip_prefix("file://") {
         Some(rest) => {
-            // Not every terminal encodes a `%` of the name: what is no escape stays as it is.
+            // Not every terminal encodes a `%` of the name: an invalid escape stays unchanged.
             let encoded = percent_decode_str(rest.strip_prefix("localhost").unwrap_or(rest));
             encoded.decode_utf8().ok()?.into_owned()
         }

@@ -36,12 +36,12 @@ use crate::styled_line::TextStyle;
 use crate::typed_prompt::SentPrompt;
 use crate::words;
 use editor::RunningEditor;
-pub use secret_input::run_secret_input;
-pub use standalone_picker::run_picker;
+pub(crate) use secret_input::run_secret_input;
+pub(crate) use standalone_picker::run_picker;
 use status_schedule::StatusSchedule;
 use task_outcome::TuiTaskOutcome;
 use terminal_renderer::TerminalRenderer;
-pub use tui_thread::run_tui;
+pub(crate) use tui_thread::run_tui;
 
 /// Runs the TUI on this thread until it is closed; returns what was typed and not sent.
 async fn run_event_loop(
@@ -361,7 +361,7 @@ async fn wait_for_editor(editor: &mut Option<RunningEditor>) -> io::Result<()> {
     }
 }
 
-/// The shortest time between two frames, and between a frame and the one that echoes a key.
+/// The shortest time between two frames, and between a frame and the echo of a key.
 const FRAME_INTERVAL: Duration = Duration::from_millis(12);
 const KEY_FRAME_INTERVAL: Duration = Duration::from_millis(4);
 /// The same while there is more to paint than one frame may hold.

@@ -18,7 +18,7 @@ use crate::{text, words};
 ///
 /// # Errors
 /// When the terminal cannot be used.
-pub async fn run_secret_input(
+pub(crate) async fn run_secret_input(
     display: TuiDisplayOptions,
     title: &str,
     check: fn(&str) -> Result<&str, &'static str>,

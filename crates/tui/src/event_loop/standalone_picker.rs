@@ -18,7 +18,7 @@ use crate::{text, words};
 ///
 /// # Errors
 /// When the terminal cannot be used.
-pub async fn run_picker(
+pub(crate) async fn run_picker(
     display: TuiDisplayOptions,
     words: &str,
     mut picker: Picker,

@@ -202,8 +202,8 @@ impl TuiEventLoop {
                 self.app.dialogs.picker = more.map(|picker| (PickerPurpose::Command, picker));
             }
             PromptAction::ShowChanges { lead, files, rest, picker } => {
-                let (width, folder) =
-                    (self.app.size.width, &self.app.session.facts.working_directory);
+                let width = self.app.size.width;
+                let folder = &self.app.session.facts.working_directory;
                 let mut lines = text::render_plain(&lead, TextStyle::Plain, width);
                 lines.extend(files.iter().flat_map(|file| file.render(folder, width)));
                 lines.extend(text::render_plain(&rest, TextStyle::Dim, width));
@@ -227,10 +227,6 @@ impl TuiEventLoop {
                 self.app.session.facts.model = name;
                 self.app.session.facts.context_window = window;
                 self.status.mark_due();
-            }
-            PromptAction::SetMode(mode) => {
-                self.app.session.mode = mode;
-                self.perform_action(crate::app::AppAction::SetMode(mode));
             }
             PromptAction::ToggleVim => {
                 self.app.input.vim = match self.app.input.vim {
@@ -279,7 +275,6 @@ fn prints_below_command(prompt: &TypedPrompt, resolved: &Result<PromptAction, St
             | PromptAction::OpenInput(_)
             | PromptAction::EditFile(_)
             | PromptAction::SideQuestion(_)
-            | PromptAction::SetMode(_)
             | PromptAction::SetTheme(_)
             | PromptAction::Quit,
         ) => false,

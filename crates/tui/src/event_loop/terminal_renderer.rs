@@ -66,7 +66,7 @@ impl TerminalRenderer {
         })
     }
 
-    /// Is what was written never changed again?
+    /// Does written text never change again?
     pub(super) fn is_linear(&self) -> bool {
         matches!(self.painting, ActivePainter::Linear(_))
     }

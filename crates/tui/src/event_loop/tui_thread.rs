@@ -16,7 +16,7 @@ use crate::setup::TuiSetup;
 ///
 /// # Errors
 /// When the terminal cannot be used.
-pub async fn run_tui(setup: TuiSetup) -> io::Result<String> {
+pub(crate) async fn run_tui(setup: TuiSetup) -> io::Result<String> {
     let session_runtime = Handle::current();
     let runtime = Builder::new_current_thread().enable_all().build()?;
     let (cancel_sender, cancelled) = oneshot::channel();

@@ -55,7 +55,7 @@ impl InputParser {
         matches!(&self.state, ParserState::Keys(pending) if !pending.is_empty())
     }
 
-    /// Parses an incomplete sequence as it is, because no more bytes followed in time.
+    /// Parses an incomplete sequence, because no more bytes followed in time.
     pub fn flush_pending(&mut self) -> Vec<TerminalInput> {
         let mut parsed = Vec::new();
         if let ParserState::Keys(pending) = &mut self.state {
@@ -101,7 +101,7 @@ impl InputParser {
 fn parse_next(bytes: &[u8]) -> ParsedInput {
     match bytes {
         [ESCAPE] => ParsedInput::Incomplete,
-        // Escape before another escape or a sequence is a key of its own.
+        // Escape before another escape or a sequence is a separate key.
         [ESCAPE, ESCAPE, ..] => {
             ParsedInput::Complete(Some(TerminalInput::Key(InputKey::Escape)), 1)
         }

@@ -260,7 +260,7 @@ async fn run_session(
     })
 }
 
-/// What earlier runs paid, in micro-dollars. A bill that cannot be read is one that nothing was added to.
+/// The cost of earlier runs, in micro-dollars. A bill that cannot be read counts as nothing.
 fn load_spent(journal: &Path) -> u64 {
     cost::load_session_account(journal, None).map_or(0, |account| account.all.cost.0)
 }

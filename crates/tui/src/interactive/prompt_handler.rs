@@ -348,7 +348,7 @@ impl PromptHandler {
 fn show_differences(report: &Value, is_last_turn: bool) -> PromptAction {
     let to_change = |file: &Value| {
         let kind = file.get("kind").and_then(Value::as_str).unwrap_or_default();
-        // That a file was there before is no news.
+        // A file that existed before needs no remark.
         let note = if kind == "modified" { "" } else { kind };
         let change = FileChangeView::from_report(file, note);
         match change.counts {

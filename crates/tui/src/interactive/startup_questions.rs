@@ -169,7 +169,7 @@ enum TranscriptChoice {
     Leave,
 }
 
-/// One row of a picker and what it stands for.
+/// One row of a picker and its value.
 struct StartupChoice<T> {
     choice: T,
     label: String,

@@ -60,7 +60,7 @@ pub(super) const CHANGED_BY_OTHERS: &str = "changed by others since";
 pub(super) const NOT_STORED: &str = "cannot be restored: too large, or there is no room";
 pub(super) const REMOVED: &str = "removed";
 
-/// Of the last turn or of what was named.
+/// Of the last turn, or of the named point.
 pub(super) fn describe_changes(files: usize, is_last_turn: bool) -> String {
     let files = match files {
         0 => "No files changed".to_owned(),

@@ -97,7 +97,7 @@ impl PermissionPrompt {
         if self.input_field("command").is_some()
             && let Some(description) = self.input_field("description")
         {
-            // The model's own words: no reason to allow it, but they say what it is after.
+            // The model's own description is no reason to allow the call, but shows its intent.
             let description = words::describe_purpose(&text::to_one_line(description));
             reason.extend(
                 StyledLine::from_text(format!("  {description}"), TextStyle::Plain).wrap(width, 2),
@@ -151,7 +151,7 @@ impl PermissionPrompt {
         lines.flat_map(|line| line.wrap(width, 2)).collect()
     }
 
-    /// The reason without what stands above it: the whole command.
+    /// The reason without the command, which is shown above it.
     fn shorten_reason(&self) -> String {
         let why = self.question.why.as_str();
         let command = self.input_field("command").unwrap_or_default();

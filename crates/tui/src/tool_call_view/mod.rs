@@ -12,7 +12,7 @@ use crate::{diff, text, words};
 use planning_calls::PlanningCall;
 
 /// The call in one line; paths are relative to `folder`.
-pub fn format_title(call: &ToolCall, folder: &str) -> String {
+pub(crate) fn format_title(call: &ToolCall, folder: &str) -> String {
     if let Some(planning) = PlanningCall::parse(call) {
         return planning.title();
     }
@@ -22,7 +22,7 @@ pub fn format_title(call: &ToolCall, folder: &str) -> String {
 }
 
 /// The most informative field of the input, unchanged; all fields if there is none.
-pub fn extract_main_input(call: &ToolCall) -> String {
+pub(crate) fn extract_main_input(call: &ToolCall) -> String {
     let input: Value = serde_json::from_str(call.input.as_str()).unwrap_or_default();
     let field = MAIN_FIELDS.iter().find_map(|field| input.get(field).and_then(Value::as_str));
     if let Some(field) = field {
@@ -37,7 +37,7 @@ pub fn extract_main_input(call: &ToolCall) -> String {
 }
 
 /// The input without what the title says in full: a command verbatim, everything else field by field.
-pub fn format_input(call: &ToolCall) -> String {
+pub(crate) fn format_input(call: &ToolCall) -> String {
     let input: Value = serde_json::from_str(call.input.as_str()).unwrap_or_default();
     let Some(fields) = input.as_object() else { return call.input.as_str().to_owned() };
     let main = extract_main_input(call);
@@ -55,7 +55,7 @@ pub fn format_input(call: &ToolCall) -> String {
 }
 
 /// The whole input, what says most about it first.
-pub fn format_whole_input(call: &ToolCall) -> String {
+pub(crate) fn format_whole_input(call: &ToolCall) -> String {
     let input: Value = serde_json::from_str(call.input.as_str()).unwrap_or_default();
     let main = extract_main_input(call);
     let rest = format_input(call);
@@ -66,7 +66,11 @@ pub fn format_whole_input(call: &ToolCall) -> String {
     }
 }
 
-pub fn render_summary_line(call: &ToolCall, outcome: &ToolOutcome, folder: &str) -> StyledLine {
+pub(crate) fn render_summary_line(
+    call: &ToolCall,
+    outcome: &ToolOutcome,
+    folder: &str,
+) -> StyledLine {
     let (sign, style) =
         if outcome.is_error { ("✗ ", TextStyle::Failure) } else { ("● ", TextStyle::Success) };
     let mut line =
@@ -87,12 +91,12 @@ pub fn render_summary_line(call: &ToolCall, outcome: &ToolOutcome, folder: &str)
 }
 
 /// Is what the call changed on the screen with it?
-pub fn shows_change(call: &ToolCall, outcome: &ToolOutcome) -> bool {
-    // A new file has no patch, and its name stands with the call.
+pub(crate) fn shows_change(call: &ToolCall, outcome: &ToolOutcome) -> bool {
+    // A new file has no patch, and the call shows its name.
     call.name.as_str() == "Write" || parse_patch(outcome).is_some()
 }
 
-pub fn render_ended_call(
+pub(crate) fn render_ended_call(
     call: &ToolCall,
     outcome: &ToolOutcome,
     width: usize,
@@ -129,7 +133,7 @@ pub fn render_ended_call(
 }
 
 /// The call with its whole input and output.
-pub fn render_unfolded_call(
+pub(crate) fn render_unfolded_call(
     call: &ToolCall,
     outcome: &ToolOutcome,
     width: usize,
@@ -234,7 +238,7 @@ pub(crate) fn reduce_structured(outcome: &ToolOutcome) -> Option<Json> {
     (kept.len() <= STRUCTURED_BYTES_MAX).then(|| Json::from_checked(&kept))
 }
 
-pub fn render_denied_call(
+pub(crate) fn render_denied_call(
     call: &ToolCall,
     why: &str,
     width: usize,
@@ -248,7 +252,7 @@ pub fn render_denied_call(
     lines
 }
 
-pub fn render_media(media: &MediaContent) -> StyledLine {
+pub(crate) fn render_media(media: &MediaContent) -> StyledLine {
     let words = match media.name.is_empty() {
         true => format!("  [{}]", media.media_type),
         false => format!("  [{}: {}]", media.media_type, text::to_one_line(&media.name)),
@@ -322,7 +326,7 @@ impl SavedOutput {
         Some(Self { path, bytes: whole.get("persistedOutputSize")?.as_u64()? })
     }
 
-    /// How the model is told.
+    /// The text for the model.
     fn line_for_model(&self) -> String {
         format!("[All {} bytes are in {}]", self.bytes, self.path)
     }

@@ -57,7 +57,7 @@ pub fn render_live(app: &App) -> (Vec<StyledLine>, Cursor) {
     below.push(status_line::render_status_line(app));
     let room = rows.saturating_sub(below.len() + 1);
     let mut lines = render_progress(app, room);
-    // What is open stands apart from what is above it; the composer has its rule for that, unless text
+    // Open dialogs are separated from the text above; the composer has its line for that, unless text
     // ends right there.
     let needs_gap = app.needs_blank_line() && lines.is_empty();
     let is_dialog_below = has_open_dialog(app) && !lines.is_empty();
@@ -122,7 +122,7 @@ fn render_progress(app: &App, room: usize) -> Vec<StyledLine> {
         app.answer.waiting.text_lines().chain(app.answer.stream.lines()).rev().peekable();
     let has_text = texts.peek().is_some();
     if has_text && !below.is_empty() {
-        // As it will stand when both are finished.
+        // As it will look when both are finished.
         below.insert(0, StyledLine::new());
     }
     let stands_below = !below.is_empty() || app.needs_blank_line() || has_text;

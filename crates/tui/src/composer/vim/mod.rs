@@ -267,7 +267,7 @@ impl Vim {
         };
         if pending.operator.is_none() {
             self.pending = VimPendingKeys::default();
-            // Above the first line and below the last one lies the history.
+            // The history is above the first line and below the last one.
             let leaves_text = to == at && !self.is_visual();
             if motion == VimMotion::Up && leaves_text {
                 composer.move_cursor(CursorMove::Up);

@@ -77,7 +77,7 @@ impl PromptHandler {
         Ok(PromptAction::ShowText(text))
     }
 
-    /// Writes a new file; one that is there stays.
+    /// Writes a new file; an existing one stays.
     pub(super) fn export_conversation(
         &self,
         file: Option<&str>,
