@@ -77,7 +77,7 @@ impl Default for SandboxConfig {
 impl SandboxConfig {
     /// The `sandbox` object of the settings, all layers together. What is of the wrong kind counts
     /// as not said; the loader has warned of it.
-    pub fn from_settings(sandbox: &Value) -> Self {
+    pub(crate) fn from_settings(sandbox: &Value) -> Self {
         let flag = |name: &str, default: bool| {
             sandbox.get(name).and_then(Value::as_bool).unwrap_or(default)
         };
@@ -118,7 +118,7 @@ impl SandboxConfig {
     }
 
     /// With what the command line adds: a flag there outweighs the settings.
-    pub fn with_flags(mut self, when: SandboxUse, domains: &[String]) -> Self {
+    pub(crate) fn with_flags(mut self, when: SandboxUse, domains: &[String]) -> Self {
         self.enabled = when != SandboxUse::Off;
         self.fail_if_unavailable = when == SandboxUse::Required;
         self.allowed_domains.extend(domains.iter().cloned());

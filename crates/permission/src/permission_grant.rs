@@ -6,7 +6,7 @@
 
 use std::path::PathBuf;
 
-use windlass_vocabulary::{Json, PermissionQuestion, ToolCall};
+use windlass_vocabulary::{PermissionQuestion, ToolCall};
 
 use crate::confinement::Confinement;
 
@@ -79,11 +79,6 @@ impl PendingPermissionQuestion {
     /// The user allowed exactly this call.
     pub fn allow(self) -> PermissionGrant<ToolCall> {
         PermissionGrant::new(self.view.call, Confinement::Unconfined)
-    }
-
-    /// The user allowed another input. The caller must have it decided again.
-    pub fn into_call_with_input(self, input: Json) -> ToolCall {
-        ToolCall { input, ..self.view.call }
     }
 
     /// The user denied the call.

@@ -43,7 +43,7 @@ impl fmt::Display for ProgramError {
 }
 
 /// Runs the program. Without input its standard input is empty.
-pub fn run_program(
+pub(crate) fn run_program(
     program: impl AsRef<OsStr>,
     arguments: &[impl AsRef<OsStr>],
     input: Option<&str>,

@@ -94,7 +94,7 @@ fn combine_changes(
 }
 
 /// Adds what edits announced before they were made to the proofs of batches that have one.
-pub fn prove_by_edits(
+pub(crate) fn prove_by_edits(
     batches: &mut [SnapshotBatch],
     shared: &SharedWorkspace,
     edits: &[LoggedFileChange],

@@ -39,7 +39,7 @@ impl ContentDigest {
 
 impl SnapshotId {
     #[must_use]
-    pub fn from_digest(root: ContentDigest) -> Self {
+    pub(crate) fn from_digest(root: ContentDigest) -> Self {
         Self(root)
     }
 

@@ -206,7 +206,7 @@ fn format_mistake(mistake: &TomlMistake, path: &Path, text: &str) -> String {
 }
 
 /// A snapshot has the name of its family with a date suffix: `-20251001` or `-2026-04-23`.
-pub fn strip_date_suffix(name: &str) -> &str {
+pub(crate) fn strip_date_suffix(name: &str) -> &str {
     let is_date = |text: &str| {
         let digits = text.bytes().filter(u8::is_ascii_digit).count();
         digits == 8 && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-')

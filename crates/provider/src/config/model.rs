@@ -42,7 +42,7 @@ pub enum ThinkingSupport {
 }
 
 impl ModelConfig {
-    pub fn with_defaults_from(self, base: &Self) -> Self {
+    pub(crate) fn with_defaults_from(self, base: &Self) -> Self {
         Self {
             inherits_from: self.inherits_from.or_else(|| base.inherits_from.clone()),
             window: self.window.or(base.window),

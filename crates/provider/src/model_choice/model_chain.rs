@@ -19,7 +19,7 @@ pub struct ModelChain {
 }
 
 impl ModelChain {
-    pub fn primary_and_fallbacks(&self) -> impl Iterator<Item = &ChosenModel> {
+    pub(crate) fn primary_and_fallbacks(&self) -> impl Iterator<Item = &ChosenModel> {
         std::iter::once(&self.primary).chain(&self.fallbacks)
     }
 
