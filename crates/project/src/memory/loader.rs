@@ -22,6 +22,30 @@ pub(super) enum MemoryAuthor {
     Project,
 }
 
+impl MemoryAuthor {
+    pub(super) const ALL: [Self; 4] = [Self::System, Self::User, Self::AutoMemory, Self::Project];
+
+    /// For the model.
+    pub(super) fn describe(self) -> &'static str {
+        match self {
+            Self::System => "set for this machine",
+            Self::User => "the user's own, for all projects",
+            Self::AutoMemory => "noted in earlier conversations here; may be out of date",
+            Self::Project => "of the project",
+        }
+    }
+
+    /// In the terms of other programs.
+    pub(super) fn kind(self) -> &'static str {
+        match self {
+            Self::System => "Managed",
+            Self::User => "User",
+            Self::AutoMemory => "AutoMem",
+            Self::Project => "Project",
+        }
+    }
+}
+
 #[derive(Clone, Debug)]
 pub(super) struct MemorySection {
     pub(super) author: MemoryAuthor,

@@ -97,12 +97,7 @@ pub fn load_memory_files(
 fn render_sections(sections: &[MemorySection]) -> String {
     let mut text = INTRODUCTION.to_owned();
     for MemorySection { author, path, text: content } in sections {
-        let whose = match author {
-            MemoryAuthor::System => "set for this machine",
-            MemoryAuthor::User => "the user's own, for all projects",
-            MemoryAuthor::AutoMemory => "noted in earlier conversations here; may be out of date",
-            MemoryAuthor::Project => "of the project",
-        };
+        let whose = author.describe();
         text.push_str(&format!("\n\nFrom {} ({whose}):\n\n{}", path.display(), content.trim()));
     }
     text
@@ -116,18 +111,14 @@ pub struct MemoryFileSize<'a> {
     pub bytes: usize,
 }
 
+/// Reads the sizes off the instructions of a session: a resumed one has those of its start, whatever
+/// the files are now.
 pub fn list_memory_files(text: &str) -> Vec<MemoryFileSize<'_>> {
     let sections = text.split("\n\nFrom ").skip(1).filter_map(|section| {
         let (head, content) = section.split_once("):\n\n")?;
         let (path, whose) = head.rsplit_once(" (")?;
-        let kind = match whose.split(' ').next() {
-            Some("set") => "Managed",
-            Some("the") => "User",
-            Some("noted") => "AutoMem",
-            Some("of") => "Project",
-            _ => return None,
-        };
-        Some(MemoryFileSize { path, kind, bytes: content.len() })
+        let author = MemoryAuthor::ALL.into_iter().find(|author| author.describe() == whose)?;
+        Some(MemoryFileSize { path, kind: author.kind(), bytes: content.len() })
     });
     sections.collect()
 }
