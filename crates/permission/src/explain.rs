@@ -276,14 +276,7 @@ pub(crate) fn describe_dont_ask_denial(
     reason: &AskReason,
     suggestions: &[String],
 ) -> String {
-    if let Some(words) = describe_absent_user(&subject.tool) {
-        return words.to_owned();
-    }
-    format!(
-        "{} In dontAsk mode what would be asked is denied.{}",
-        reason.why,
-        describe_allowing_rule(reason, suggestions)
-    )
+    describe_unasked(subject, reason, suggestions, "In dontAsk mode what would be asked is denied.")
 }
 
 pub(crate) fn describe_non_interactive_denial(
@@ -291,14 +284,19 @@ pub(crate) fn describe_non_interactive_denial(
     reason: &AskReason,
     suggestions: &[String],
 ) -> String {
-    if let Some(words) = describe_absent_user(&subject.tool) {
-        return words.to_owned();
+    describe_unasked(subject, reason, suggestions, "Nobody can be asked here, so it is denied.")
+}
+
+fn describe_unasked(
+    subject: &CallSubject,
+    reason: &AskReason,
+    suggestions: &[String],
+    rule: &str,
+) -> String {
+    match describe_absent_user(&subject.tool) {
+        Some(words) => words.to_owned(),
+        None => format!("{} {rule}{}", reason.why, describe_allowing_rule(reason, suggestions)),
     }
-    format!(
-        "{} Nobody can be asked here, so it is denied.{}",
-        reason.why,
-        describe_allowing_rule(reason, suggestions)
-    )
 }
 
 fn describe_allowing_rule(reason: &AskReason, suggestions: &[String]) -> String {
