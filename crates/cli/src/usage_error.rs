@@ -29,7 +29,7 @@ pub(crate) fn clap_to_command_error(error: &clap::Error) -> CommandError {
         .map(|line| line.trim_start_matches("error: ").trim_start_matches("tip: "));
     let mut sentence = String::new();
     for line in lines {
-        // The arguments that are missing stand on lines of their own.
+        // Missing arguments are on separate lines.
         let gap = if sentence.ends_with(':') || line.starts_with('<') { " " } else { "; " };
         sentence.push_str(if sentence.is_empty() { "" } else { gap });
         sentence.push_str(line);
@@ -67,7 +67,7 @@ fn join_prompt(typed: &[String], word: &str) -> Option<String> {
     let is_word = |typed: &&String| !typed.starts_with('-');
     let before = typed.get(1..at)?.iter().rev().take_while(is_word).count();
     let lead = typed.get(..at - before)?.last()?;
-    // What stands behind another flag may be the value of that.
+    // A word after another flag may be its value.
     let is_sure = at - before == 1 || ["-p", "--print", "--"].contains(&lead.as_str());
     let words = typed.get(at - before..)?.iter().take_while(is_word);
     let prompt = words.map(String::as_str).collect::<Vec<&str>>().join(" ");

@@ -61,7 +61,7 @@ pub use request_origins::{BlockLocation, RequestOrigins};
 pub use response_limits::ResponseLimits;
 pub use web_search::WebSearchDomains;
 
-/// The dialect spoken over a wire, or `None` for a wire without a dialect.
+/// The dialect of a wire, or `None` for a wire without a dialect.
 #[must_use]
 pub fn dialect(wire: WireFormat) -> Option<&'static dyn Dialect> {
     match wire {
@@ -171,7 +171,7 @@ pub enum DecodedEvent {
     Started {
         /// The provider's name for the message.
         message_id: Option<String>,
-        /// The model that answers, which need not be the one that was asked.
+        /// The model that answers, which may differ from the requested one.
         model: Option<ModelName>,
     },
     /// A piece of text.

@@ -236,7 +236,7 @@ impl FailedResponse<'_> {
         }
         if let (300..=399, Some(target)) = (self.status, (self.headers)("location")) {
             return first_line(&format!(
-                "the server redirects to {target}; set the address to where it really is"
+                "the server redirects to {target}; set the address to that one"
             ));
         }
         let head = self.body.get(..BODY_BYTES_SHOWN).unwrap_or(self.body);

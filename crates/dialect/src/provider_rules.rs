@@ -299,7 +299,7 @@ impl ProviderRules {
             }
         }
         if !self.has_allowed_ending(conversation) {
-            violations.push(String::from("the last message is not the user's"));
+            violations.push(String::from("the last message is not from the user"));
         }
         self.check_media(&media, &mut violations);
         violations

@@ -29,8 +29,8 @@ pub struct RequestOrigins {
 }
 
 impl RequestOrigins {
-    /// What a refusal points at, in the order it was sent: one block where it names one that has a
-    /// place, else every block of the message. Empty for what is not from the transcript.
+    /// The blocks that a refusal points at, in the order they were sent: one block if it names one that
+    /// has a position, else every block of the message. Empty for what is not from the transcript.
     #[must_use]
     pub fn find(&self, offender: &RefusedItem) -> Vec<BlockLocation> {
         let message = offender.message.checked_sub(self.leading_messages);

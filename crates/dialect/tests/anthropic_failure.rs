@@ -142,7 +142,7 @@ fn a_body_that_is_no_provider_error_is_reported_by_its_first_line() {
             &[("location", "https://elsewhere.test/v1")],
             "",
             K::Misconfigured,
-            "the server redirects to https://elsewhere.test/v1; set the address to where it really is",
+            "the server redirects to https://elsewhere.test/v1; set the address to that one",
         ),
         (307, &[], &error("api_error", "moved"), K::Misconfigured, "moved"),
         (404, &[], html, K::Misconfigured, "status 404: <html>"),

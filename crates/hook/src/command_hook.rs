@@ -68,7 +68,7 @@ pub(crate) async fn run_command(
     if let Some(path) = command.script_guard.find_changed_script(&line) {
         return RawHookOutput {
             end: HookCompletion::Failed(format!(
-                "was not run: {path} is not what you trusted; look at it and run `windlass trust`"
+                "was not run: {path} has changed since you trusted it; look at it and run `windlass trust`"
             )),
             ..RawHookOutput::default()
         };

@@ -176,7 +176,7 @@ fn build_client(url: &Url) -> Result<Client, String> {
 fn root_cause(error: &reqwest::Error) -> String {
     let first = std::error::Error::source(error);
     let last = std::iter::successors(first, |error| error.source()).last();
-    last.map_or_else(|| "no cause is known".to_owned(), ToString::to_string)
+    last.map_or_else(|| "the cause is unknown".to_owned(), ToString::to_string)
 }
 
 const BODY_BYTES_MAX: usize = 1 << 20;

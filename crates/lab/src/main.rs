@@ -8,7 +8,7 @@ use windlass_lab::sim::{self, SimWatch};
 
 const USAGE: &str = "usage: lab check
        lab sim [--seeds N] [--from N]      fixed seeds (2000 from 1 unless said otherwise)
-       lab sim --fresh N                   seeds nobody has played yet
+       lab sim --fresh N                   seeds that were never used
        lab sim --seed N [--trace]          one seed, event by event";
 
 /// One seed in this many is run twice, to check that it is deterministic.

@@ -4,9 +4,9 @@ use windlass_lab::scenario::{parse_scenario, run_scenario};
 
 /// A scenario, the line of the first thing wrong with it, and words that say what.
 const WRONG: &[(&str, usize, &str)] = &[
-    ("", 1, "nothing happens"),
-    ("> run\n", 1, "nothing has happened yet"),
-    ("user: hi\n    stray\n", 2, "nothing is expected above"),
+    ("", 1, "has no event"),
+    ("> run\n", 1, "no event above"),
+    ("user: hi\n    stray\n", 2, "no expectation above"),
     ("settings\n  nonsense 3\nuser: hi\n", 2, "no setting called `nonsense`"),
     ("settings\n  turns_max many\nuser: hi\n", 2, "expected a number, found `many`"),
     ("user: hi\nsettings\n", 2, "settings come before"),
@@ -16,7 +16,7 @@ const WRONG: &[(&str, usize, &str)] = &[
     ("model ends whenever\n", 1, "`whenever` is not a stop reason"),
     ("model fails badly\n", 1, "`badly` is not a kind of failure"),
     ("answer c1 perhaps\n", 1, "`allow` or `deny`, not `perhaps`"),
-    ("hook pre c1 shrug\n", 1, "does not say `shrug`"),
+    ("hook pre c1 shrug\n", 1, "no verdict `shrug`"),
     // It can be read, but not here.
     ("user: hi\n> run\n> request 1 ...\ntool c1 ends: x\n", 4, "no call c1 is running"),
     ("timer\n", 1, "no such timer"),

@@ -1,4 +1,4 @@
-//! Secrets that only their name tells: `DB_PASSWORD=…` in an environment file, `"api_key": "…"` in
+//! Secrets that only their name reveals: `DB_PASSWORD=…` in an environment file, `"api_key": "…"` in
 //! JSON or YAML.
 //!
 //! Values that name another place (`$TOKEN`, `{{token}}`, calls) are not secrets. Prefers false
@@ -20,7 +20,7 @@ pub(crate) fn find_assigned_secrets(text: &[u8]) -> Vec<Range<usize>> {
     found
 }
 
-/// Whether what has this name is a secret: a variable, a field or an option.
+/// Does a variable, a field or an option with this name hold a secret?
 #[must_use]
 pub fn is_secret_name(name: &str) -> bool {
     let name = name.trim_start_matches('-');
@@ -31,7 +31,7 @@ pub fn is_secret_name(name: &str) -> bool {
         || (is_variable && VARIABLE_ENDS.iter().any(|end| name.ends_with(end)))
 }
 
-/// Whether the value of a secret name is one, and not the name of another place.
+/// Is the value of a secret name a secret, and not a reference to another place?
 #[must_use]
 pub fn is_secret_value(value: &str) -> bool {
     let is_one_word = value.bytes().all(|byte| byte.is_ascii_graphic());

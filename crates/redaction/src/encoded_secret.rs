@@ -1,5 +1,5 @@
-//! Secrets in base64: known values wherever they stand in a longer encoded text, and words that are
-//! a key or hold one when they are decoded, as in the manifest of a cluster's secret.
+//! Secrets in base64: known values anywhere in a longer encoded text, and words that decode to
+//! text with a key, as in the manifest of a cluster's secret.
 
 use std::ops::Range;
 
@@ -8,8 +8,8 @@ use base64::alphabet;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
 use base64::engine::{DecodePaddingMode, general_purpose::STANDARD_NO_PAD};
 
-/// The parts of a value's base64 that do not depend on what stands around it: one for each of the
-/// three ways in which it may lie in a longer text.
+/// The parts of a value's base64 that do not depend on the text around it: one for each of its
+/// three alignments in a longer text.
 pub(crate) fn encode_in_base64(value: &str) -> Vec<String> {
     let parts = (0..3).filter_map(|shift| {
         let mut bytes = vec![0; shift];
@@ -30,7 +30,7 @@ pub(crate) fn encode_in_base64(value: &str) -> Vec<String> {
     [parts, for_urls].concat()
 }
 
-/// Words that `has_secret` when they are decoded.
+/// Words for whose decoded text `has_secret` is true.
 pub(crate) fn find_encoded_secrets(
     text: &[u8],
     has_secret: impl Fn(&[u8]) -> bool,
@@ -56,7 +56,7 @@ fn is_part(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_')
 }
 
-/// Reads both alphabets. A last character that is too much is left out.
+/// Reads both alphabets. Ignores a surplus last character.
 fn decode(word: &[u8]) -> Option<Vec<u8>> {
     let whole = word.len() - usize::from(word.len() % 4 == 1);
     let standard: Vec<u8> = word
@@ -71,7 +71,7 @@ fn decode(word: &[u8]) -> Option<Vec<u8>> {
     LENIENT.decode(standard).ok()
 }
 
-/// Random bytes are no text that holds a key.
+/// Random bytes are not text with a key.
 fn is_text(bytes: &[u8]) -> bool {
     bytes.iter().all(|byte| !byte.is_ascii_control() || byte.is_ascii_whitespace())
         && std::str::from_utf8(bytes).is_ok()
@@ -83,7 +83,7 @@ const LENIENT: GeneralPurpose = GeneralPurpose::new(
         .with_decode_padding_mode(DecodePaddingMode::Indifferent)
         .with_decode_allow_trailing_bits(true),
 );
-/// Shorter parts of a known value also stand in other text.
+/// Shorter parts of a known value also occur in other text.
 const PART_MIN: usize = 9;
 const WORD_MIN: usize = 16;
 const WORD_MAX: usize = 64 * 1024;

@@ -264,7 +264,7 @@ fn count_armoured_bytes(body: &[u8]) -> usize {
     }
 }
 
-/// The length of what a tool writes before a line: its number, the mark of a quote or of a difference.
+/// The length of a tool's prefix of a line: its number, the mark of a quote or of a diff.
 fn count_line_prefix(line: &[u8]) -> usize {
     let digits = count_matching(line, 0, |byte| byte.is_ascii_digit());
     let after = line.get(digits..).unwrap_or_default();
@@ -281,8 +281,8 @@ fn count_line_prefix(line: &[u8]) -> usize {
     digits + mark + count_matching(after, mark, |byte| byte == b' ')
 }
 
-/// The lines of a PEM private key before its last one, which stands at this position: its beginning
-/// may not have been shown. Does not start before `from`.
+/// The lines of a PEM private key before its last line, which is at this position: its beginning
+/// may be missing. Does not start before `from`.
 pub(crate) fn match_private_key_end(text: &[u8], at: usize, from: usize) -> Option<Range<usize>> {
     let rest = text.get(at..)?;
     let label = rest.strip_prefix(b"-----END ")?;
@@ -292,8 +292,8 @@ pub(crate) fn match_private_key_end(text: &[u8], at: usize, from: usize) -> Opti
     let mut start = at;
     let mut line_end = find_line_start(text, at, from)?;
     while line_end > from {
-        let (break_start, line_start) = find_line(text, line_end, from);
-        let line = text.get(line_start..break_start)?.trim_ascii();
+        let previous = find_line_before(text, line_end, from);
+        let line = text.get(previous.clone())?.trim_ascii();
         let prefix = count_line_prefix(line);
         let body = line.get(prefix..)?;
         let len =
@@ -302,13 +302,13 @@ pub(crate) fn match_private_key_end(text: &[u8], at: usize, from: usize) -> Opti
         if len == 0 || len < body.len() || len < 16 && !is_last {
             break;
         }
-        start = line_start;
-        line_end = line_start;
+        start = previous.start;
+        line_end = previous.start;
     }
     (start < at).then_some(start..at + 9 + close + 5)
 }
 
-/// Where the line of a position starts; line breaks may be escaped.
+/// The start of the line at a position; line breaks may be escaped.
 fn find_line_start(text: &[u8], at: usize, from: usize) -> Option<usize> {
     // Lines of a key are short.
     let from = from.max(at.saturating_sub(LINE_MAX));
@@ -318,13 +318,14 @@ fn find_line_start(text: &[u8], at: usize, from: usize) -> Option<usize> {
     place.max(escaped).map(|place| from + place + 1)
 }
 
-/// Where the line before the one that starts at `next` ends, without its break, and starts.
-fn find_line(text: &[u8], next: usize, from: usize) -> (usize, usize) {
+/// The line before the one that starts at `next`, without its line break.
+fn find_line_before(text: &[u8], next: usize, from: usize) -> Range<usize> {
     let end = match text.get(..next) {
         Some([.., b'\\', b'n']) => next - 2,
         _ => next.saturating_sub(1),
     };
-    (end, find_line_start(text, end, from).unwrap_or(from.max(end.saturating_sub(LINE_MAX))))
+    let earliest = from.max(end.saturating_sub(LINE_MAX));
+    find_line_start(text, end, from).unwrap_or(earliest)..end
 }
 
 /// The number of matching bytes from here on.
@@ -341,7 +342,7 @@ fn find_bytes(text: &[u8], part: &[u8]) -> Option<usize> {
 const BEGIN_MAX: usize = 512;
 /// The longest token of three parts looked for.
 const WEB_TOKEN_MAX: usize = 16 * 1024;
-/// The longest line of a private key, with what a tool writes before it.
+/// The longest line of a private key, with the prefix that a tool writes.
 const LINE_MAX: usize = 256;
 /// The longest private key looked for.
 const ARMOUR_MAX: usize = 64 * 1024;

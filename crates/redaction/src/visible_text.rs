@@ -11,14 +11,14 @@ pub(crate) struct VisibleText {
     spans: Vec<VisibleSpan>,
 }
 
-/// Bytes that stand together in both texts, or one byte that is written as an escape.
+/// Bytes that are adjacent in both texts, or one byte that is written as an escape.
 struct VisibleSpan {
     start: usize,
     raw: Range<usize>,
     is_escape: bool,
 }
 
-/// What a hidden piece of text stands for, and its length.
+/// The meaning of a hidden piece of text, and its length.
 struct HiddenPiece {
     len: usize,
     shown: Option<u8>,
@@ -38,7 +38,8 @@ impl VisibleText {
             };
             visible.push_plain(raw, plain..at);
             if let Some(shown) = shown {
-                let (start, raw) = (visible.bytes.len(), at..at + len);
+                let start = visible.bytes.len();
+                let raw = at..at + len;
                 visible.spans.push(VisibleSpan { start, raw, is_escape: true });
                 visible.bytes.push(shown);
             }
@@ -123,7 +124,7 @@ fn read_hidden(text: &str, at: usize) -> Option<HiddenPiece> {
     hidden(first.len_utf8())
 }
 
-/// The number that this many hexadecimal digits say.
+/// The value of this many hexadecimal digits.
 fn read_hex(text: &str, digits: usize) -> Option<u32> {
     let digits = text.get(..digits).filter(|text| text.bytes().all(|b| b.is_ascii_hexdigit()))?;
     u32::from_str_radix(digits, 16).ok()
@@ -134,7 +135,7 @@ fn ascii_of(code: u32) -> Option<u8> {
     u8::try_from(code).ok().filter(u8::is_ascii_graphic)
 }
 
-/// The length of what follows an escape character.
+/// The length of the sequence after an escape character.
 fn terminal_sequence_len(after: &[u8]) -> usize {
     match after {
         [b'[', rest @ ..] => 1 + control_sequence_len(rest),

@@ -27,7 +27,7 @@
 //!
 //! # A script
 //!
-//! Answers are used in order: the first one that is not used up and whose conditions all hold.
+//! Answers are used in order: the first one that is not used up and whose conditions are all met.
 //!
 //! ```
 //! let script = windlass_rehearsal::Script::parse(r#"

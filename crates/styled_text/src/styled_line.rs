@@ -156,7 +156,7 @@ impl StyledLine {
 struct LineWrapper {
     lines: Vec<StyledLine>,
     line: StyledLine,
-    /// What must not be separated, as far as it is known.
+    /// The text that must not be separated, as far as it is known.
     word: StyledLine,
     at: usize,
     width: usize,
@@ -191,7 +191,7 @@ impl LineWrapper {
     fn flush_word(&mut self) {
         let word = std::mem::take(&mut self.word);
         let cells = word.width();
-        // A word that fits no line is broken where it stands, so that no mark stands alone above it.
+        // A word that is wider than a line is broken in place, so that no mark is left alone above it.
         let fits_no_line = cells + self.indent > self.width && self.at * 2 <= self.width;
         if self.at + cells > self.width && !fits_no_line && !self.is_at_line_start() {
             self.start_next_line();

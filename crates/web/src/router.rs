@@ -70,7 +70,7 @@ async fn perform_act(
     request: &HttpRequest,
 ) -> Result<Value, ViewFailure> {
     if !viewer.can_act {
-        let words = "started without --act, which only looks";
+        let words = "the viewer was started without --act, so it only shows sessions";
         return Err(ViewFailure::new(403, "read_only", words));
     }
     let content_type = request.single_header("content-type").unwrap_or_default();

@@ -24,7 +24,7 @@ pub(crate) struct AcpArgs {
     pub(crate) verbose: bool,
 }
 
-/// What to do beside serving.
+/// What to do besides serving.
 #[derive(Debug, Subcommand)]
 pub(crate) enum AcpCommand {
     /// Show the entry for an editor's settings; --yes writes it.

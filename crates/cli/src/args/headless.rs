@@ -1,6 +1,6 @@
 //! The command line of programs that drive us: agent SDKs, scripts, other front ends.
 //!
-//! Some flags exist because those programs send them; what they mean here is said at each.
+//! Some flags exist because those programs send them; each says what it means here.
 
 use std::path::PathBuf;
 
@@ -54,7 +54,7 @@ pub(crate) struct PromptFileArgs {
     pub(crate) append_system_prompt_file: Option<PathBuf>,
 }
 
-/// How a program speaks with us.
+/// How a program talks to us.
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Driven by a program")]
 pub(crate) struct HeadlessArgs {

@@ -36,24 +36,24 @@ pub(crate) enum McpCommand {
     List,
     /// Show one server and test its connection.
     Get {
-        /// Its name.
+        /// Name of the server.
         name: String,
     },
     /// Log in to a server over HTTP, in a browser.
     Login {
-        /// Its name.
+        /// Name of the server.
         name: String,
     },
     /// Log out of a server.
     Logout {
-        /// Its name.
+        /// Name of the server.
         name: String,
     },
     /// Serve our tools to another client over standard input and output.
     Serve(Box<McpServeArgs>),
     /// Remove a server.
     Remove {
-        /// Its name.
+        /// Name of the server.
         name: String,
         /// Only in this scope.
         #[arg(short, long, value_enum)]
@@ -61,7 +61,7 @@ pub(crate) enum McpCommand {
     },
 }
 
-/// Our tools for others.
+/// Serves our tools to other programs.
 #[derive(Debug, clap::Args)]
 pub(crate) struct McpServeArgs {
     #[command(flatten)]
@@ -70,7 +70,7 @@ pub(crate) struct McpServeArgs {
     pub(crate) settings: SettingsArgs,
 }
 
-/// A server in words.
+/// A server as command-line arguments.
 #[derive(Debug, clap::Args)]
 pub(crate) struct McpAddArgs {
     /// Where to save it.
@@ -91,7 +91,7 @@ pub(crate) struct McpAddArgs {
     /// The port on which the login comes back, over HTTP. [default: any that is free]
     #[arg(long, value_name = "PORT")]
     pub(crate) callback_port: Option<u16>,
-    /// Its name.
+    /// Name of the server.
     pub(crate) name: String,
     /// The program, or the address.
     pub(crate) target: String,
@@ -106,7 +106,7 @@ pub(crate) struct McpAddJsonArgs {
     /// Where to save it.
     #[arg(short, long, value_enum, default_value_t)]
     pub(crate) scope: McpScopeArg,
-    /// Its name.
+    /// Name of the server.
     pub(crate) name: String,
     /// The entry, as JSON.
     pub(crate) json: String,

@@ -73,7 +73,7 @@ pub(crate) struct CliArgs {
     version: Option<bool>,
 }
 
-/// The commands beside asking.
+/// The commands besides running a prompt.
 #[derive(Debug, Subcommand)]
 pub(crate) enum CliCommand {
     /// Watch a scripted session fix a small project; needs no key.
@@ -257,7 +257,7 @@ pub(crate) struct RunArgs {
     /// Ask, print the final answer, exit. Without PROMPT, standard input is the prompt.
     #[arg(short, long, value_name = "PROMPT", num_args = 0..=1)]
     pub(crate) print: Option<Option<OsString>>,
-    /// The prompt, if it does not stand right after -p.
+    /// The prompt, if it does not directly follow -p.
     #[arg(hide = true)]
     pub(crate) prompt: Option<OsString>,
     #[command(flatten)]
@@ -318,7 +318,7 @@ pub(crate) enum OutputFormatArg {
     StreamJson,
 }
 
-/// Where flags stand in the help that are neither about the model nor about limits.
+/// The help section of flags that are neither about the model nor about limits.
 const PROMPT_AND_OUTPUT_HEADING: &str = "Prompt and output";
 
 #[cfg(test)]

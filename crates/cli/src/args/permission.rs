@@ -46,7 +46,7 @@ pub(crate) enum SandboxArg {
     Required,
 }
 
-/// What happens when no rule speaks, as it is spelled on the command line.
+/// The decision when no rule applies, as spelled on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 #[value(rename_all = "camelCase")]
 pub(crate) enum PermissionModeArg {

@@ -22,7 +22,7 @@ pub(crate) enum PermissionCommand {
     Remember(PermissionRememberArgs),
 }
 
-/// Remembering what is allowed.
+/// Remembers what is allowed.
 #[derive(Debug, clap::Args)]
 pub(crate) struct PermissionRememberArgs {
     /// Rules such as `Bash(npm test:*)`.

@@ -1,4 +1,4 @@
-//! The command line about settings files: which are read, what stands over them, and whom to trust.
+//! The command line about settings files: which are read, what overrides them, and what to trust.
 
 use std::path::PathBuf;
 

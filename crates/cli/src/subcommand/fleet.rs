@@ -1,6 +1,6 @@
 //! The commands of a fleet: `windlass-fleet` takes the place of this process.
 //!
-//! It is a program of its own, because a database client and a gateway would not fit into this one.
+//! It is a separate program, because a database client and a gateway would not fit into this one.
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;

@@ -38,7 +38,8 @@ pub(crate) fn run(
 /// the next one is read.
 fn check_cases() -> Exit {
     let file_system = HostFileSystem::new();
-    let (registry, cell) = (ToolRegistry::with_builtin_tools(), find_support());
+    let registry = ToolRegistry::with_builtin_tools();
+    let cell = find_support();
     let inspect = |policy: &Policy, call: &ToolCall, files: &dyn FileSystemView| {
         inspect_call(&registry, policy, call, files)
     };
@@ -85,7 +86,7 @@ fn inspect_call(
     Some(inspection)
 }
 
-/// The input with texts that no rule speaks of and that a case may leave out.
+/// The input, with texts that no rule mentions and that a case may omit.
 fn complete_input(call: &ToolCall) -> Json {
     let texts: &[&str] = match call.name.as_str() {
         "Edit" => &["old_string", "new_string"],

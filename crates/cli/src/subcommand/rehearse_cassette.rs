@@ -60,7 +60,7 @@ pub(super) async fn run(
 /// Returns whether every request and every answer was as recorded.
 fn report_differences(summary: &ReplaySummary, output: &mut OutputWriter, verbose: bool) -> bool {
     let mut report = |line: String| {
-        // If standard error is closed, the exit code still says it.
+        // If standard error is closed, the exit code still reports it.
         let _ = output.write(format!("windlass: {}\n", to_single_line(&line)));
     };
     for refusal in &summary.refusals {

@@ -41,7 +41,7 @@ texts! {
 // `windlass sessions`, `fork`, `pack`, `unpack`, `replay`, `bugreport`, `context`.
 
 pub(crate) const LIST_ALL_SESSIONS: &str = "`windlass sessions list --all` lists all";
-/// What `sessions show` begins with.
+/// The first lines of `sessions show`.
 pub(crate) const SESSION_ROWS: [&str; 11] = [
     "session",
     "name",
@@ -58,9 +58,9 @@ pub(crate) const SESSION_ROWS: [&str; 11] = [
 pub(crate) const FORKED: &str = "Forked as it is now\n";
 pub(crate) const PACKED_WITHOUT_FILES: &str = "without the files of its directory";
 pub(crate) const REPLAY_MATCHES: &str = "Replay matches: all decisions identical.\n";
-pub(crate) const REPORT_REPLAYS: &str = "It replays like the session does";
+pub(crate) const REPORT_REPLAYS: &str = "It replays like the session";
 pub(crate) const REPORT_DIFFERS: &str =
-    "It does not replay like the session does, which is part of the report";
+    "It does not replay like the session, which is part of the report";
 
 texts! {
     describe_unknown_session_id(id, advice): "there is no session with the id `{id}`; {advice}";
@@ -79,14 +79,14 @@ texts! {
     describe_packed_contents(contents): "with {contents} contents of its directory";
     describe_packed(session, files, file, kib): "Packed session {session} {files}: {file} ({kib} \
         KiB)\nContinue elsewhere: windlass unpack {file}\n";
-    describe_late_command(command): "a command stands before all flags; see windlass {command} --help for those it takes";
-    describe_surplus_word(word, page): "`{word}` is one word too many; see {page} --help";
+    describe_late_command(command): "a command comes before all flags; see windlass {command} --help for those it takes";
+    describe_surplus_word(word, page): "unexpected argument `{word}`; see {page} --help";
     describe_unquoted_prompt(word, prompt): "the prompt must be one argument, and `{word}` is another; quote it: \"{prompt}\"";
     describe_left_out_files(names): "Left out, because they hold a key: {names}\n";
     describe_unpacked(session, files): "Unpacked session {session} with {files}\n";
     describe_unrecorded_decisions(count): ", {count} not recorded then";
-    describe_replay_difference(record, note): "Replay differs: record {record} says {note}, which \
-        does not follow now.\n";
+    describe_replay_difference(record, note): "Replay differs: record {record} says {note}, but \
+        a replay decides otherwise.\n";
     describe_unwritable_report(path, error): "{path} cannot be written: {error}; name another file: \
         -o FILE";
     describe_report(path, bytes, note): "{path} ({bytes} bytes)\n{note}: windlass replay {path}\nWhat \
@@ -117,7 +117,7 @@ pub(crate) const STATS_ROWS: [&str; 8] = [
     "cache misses",
 ];
 pub(crate) const STATS_SNAPSHOTS: &str = "snapshots";
-pub(crate) const STATS_MORE: &str = "    more are in --json\n";
+pub(crate) const STATS_MORE: &str = "    --json lists more\n";
 
 texts! {
     describe_no_such_model(part): "no known model has `{part}` in its name; `windlass models` lists \
@@ -200,7 +200,7 @@ texts! {
         pipe it in";
     describe_key_sources(first, unused): "{first}; not used: {unused}";
     describe_unreadable_keyring(error): "The key ring cannot be read: {error}.\n";
-    describe_unknown_provider(known, config): "there is no such provider; there are {known}; another \
+    describe_unknown_provider(known, config): "there is no such provider; known are {known}; another \
         one needs [provider.NAME] in {config}";
     describe_keyring_off(provider, config): "the key ring is turned off for {provider}; remove \
         `keyring = false` from [provider.{provider}] in {config}";

@@ -17,7 +17,7 @@ fn every_mistake_costs_one_line() {
         (&["-p", "mend", "the", "bug", "--verbose"], 2, &["quote it: \"mend the bug\""]),
         (&["--model", "opus", "mend", "the bug"], 2, &["`the bug` is another; quote it"]),
         (&["--model", "opus", "mcp", "list"], 2, &["before all flags; see windlass mcp --help"]),
-        (&["export", "a", "b", "c"], 2, &["one word too many; see windlass export --help"]),
+        (&["export", "a", "b", "c"], 2, &["unexpected argument", "see windlass export --help"]),
         (&["dmeo"], 2, &["`dmeo`", "windlass demo"]),
         (&["rehaerse", "x.toml"], 2, &["`rehaerse`", "windlass rehearse"]),
         (&["fix the tests"], 2, &["-p"]),

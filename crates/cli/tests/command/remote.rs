@@ -211,7 +211,7 @@ fn a_projects_server_that_was_changed_is_not_started_again() {
     let flags = ["-p", "go", "--trust-project", "--dangerously-skip-permissions"];
     run(&mut dirs.asking(&server.url(), &flags));
     let said = last_result(&server);
-    assert!(said.contains("is not what you trusted"), "{said}");
+    assert!(said.contains("has changed since you trusted it"), "{said}");
     let starts = std::fs::read_to_string(dirs.file("starts")).expect("it was started");
     assert_eq!(starts.lines().count(), 1, "{said}");
 }

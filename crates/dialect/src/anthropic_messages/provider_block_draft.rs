@@ -1,7 +1,7 @@
 //! A block only the provider understands, while it arrives.
 //!
 //! It goes back as it came: byte for byte if it came whole, field by field if it grew. Nothing
-//! here knows what such a block means.
+//! here knows what the block means.
 
 use alloc::string::String;
 use alloc::vec::Vec;

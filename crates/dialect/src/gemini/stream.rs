@@ -100,9 +100,7 @@ impl GeminiStreamReader {
             | "TOO_MANY_TOOL_CALLS"
             | "MALFORMED_RESPONSE" => {
                 let text = text.unwrap_or_else(|| reason.into_owned());
-                return Err(protocol_failure(format!(
-                    "the model wrote what cannot be read: {text}"
-                )));
+                return Err(protocol_failure(format!("the model's output cannot be read: {text}")));
             }
             other => {
                 let detail = format!("finish reason {}", first_line(other));

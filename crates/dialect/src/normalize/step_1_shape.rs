@@ -145,7 +145,7 @@ fn build_user_side<'a>(
                 continue;
             }
             ContentBlock::ToolUse(_) | ContentBlock::Thinking(_) | ContentBlock::Provider(_) => {
-                let line = "a piece of an answer on the user's side was left out";
+                let line = "a part of an answer inside a user message was left out";
                 notes.add(NormalizationStep::Shape, at, line);
                 continue;
             }

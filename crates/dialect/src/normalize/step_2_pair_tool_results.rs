@@ -101,7 +101,7 @@ fn pair_part<'a>(
             (CallResult::from_unpaired(result), Some(place))
         }
         None => {
-            let line = format!("the call {} had no result; the model is told so", call.id);
+            let line = format!("the call {} had no result; the model was told", call.id);
             history.notes.add(NormalizationStep::Pair, at, line);
             (CallResult::missing_result(), None)
         }

@@ -20,7 +20,7 @@ use crate::provider_rules::{ProviderRules, ReasoningPolicy};
 ///
 /// # Errors
 ///
-/// A half that was left out has found its other half, or one that was sent has lost it.
+/// A half that was left out gets its other half, or a half that was sent loses it.
 pub(crate) fn strip_provider_blocks(
     projection: &mut NormalizedConversation<'_>,
     request: &ModelRequest,

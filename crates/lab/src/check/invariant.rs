@@ -82,7 +82,7 @@ fn check_state(
         return Err("an interrupt does not end the run");
     }
     if edges.len() < 2 {
-        return Err("nothing but an interrupt leads out");
+        return Err("only an interrupt leads out");
     }
     let is_within = control.model < limits.models.max(1)
         && control.turn <= limits.turns_max.max(1)

@@ -36,7 +36,7 @@ pub const SMALL_LIMITS: Limits = Limits {
     stop_hooks: true,
 };
 
-/// Every set of limits the walk is made for: each counter at nought, at one and higher, and each
+/// Every set of limits that is walked: each counter at zero, at one and higher, and each
 /// switch both ways.
 #[must_use]
 pub fn build_limits_grid() -> Vec<(String, Limits)> {

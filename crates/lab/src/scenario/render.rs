@@ -28,7 +28,7 @@ impl RenderedEffect {
     }
 }
 
-/// Writes an effect down, unless it is one that scenarios leave out.
+/// Writes an effect down, unless scenarios leave it out.
 pub(crate) fn render_effect(
     effect: &Effect,
     names: &TicketNames,

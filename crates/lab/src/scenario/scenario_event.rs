@@ -42,7 +42,7 @@ pub enum ScenarioEvent {
     ToolSays(ToolCallId, String),
     ToolEnds(ToolCallId, ToolOutcome),
     Answered(ToolCallId, PermissionAnswer, Option<ToolInspection>),
-    /// Hooks have spoken about a call, or about the end of the run.
+    /// Hooks answered about a call, or about the end of the run.
     Hook(HookPoint, Option<ToolCallId>, HookReport),
     Summary {
         number: Option<usize>,
@@ -81,7 +81,7 @@ pub(crate) fn parse_scenario_event(
             Some("new_message") => Interrupt::NewMessage,
             Some("shutdown") => Interrupt::Shutdown,
             Some("crashed") => Interrupt::Crashed,
-            Some(other) => return Err(format!("nobody interrupts because of `{other}`")),
+            Some(other) => return Err(format!("there is no interrupt called `{other}`")),
         }),
         "model" => parse_model(&mut words, rest, setup)?,
         "tool" => parse_tool(&mut words, rest_or("what the tool says")?)?,
@@ -138,7 +138,7 @@ fn parse_model(
             Ok(ScenarioEvent::ModelEnds { request, stop, usage: parse_usage(words)? })
         }
         "fails" => Ok(ScenarioEvent::ModelFails { request, failure: parse_failure(words)? }),
-        other => Err(format!("a model `ends` or `fails`, it does not `{other}`")),
+        other => Err(format!("a model `ends` or `fails`, not `{other}`")),
     }
 }
 
@@ -178,7 +178,7 @@ fn parse_tool(words: &mut TokenReader, rest: &str) -> Result<ScenarioEvent, Stri
                 let update = outcome.update.get_or_insert_default();
                 update.mode = Some(parse_mode(&words.expect_word("a mode")?)?);
             }
-            other => return Err(format!("nothing comes of a tool that is called `{other}`")),
+            other => return Err(format!("a tool outcome has no `{other}`")),
         }
     }
     Ok(ScenarioEvent::ToolEnds(call, outcome))
@@ -231,7 +231,7 @@ fn parse_hook(words: &mut TokenReader, setup: &ScenarioSetup) -> Result<Scenario
         "defer" => HookVerdict::Defer(words.expect_text("why")?),
         "block" => HookVerdict::Block(words.expect_text("why")?),
         "halt" => HookVerdict::Halt(words.expect_text("why")?),
-        other => return Err(format!("a hook does not say `{other}`")),
+        other => return Err(format!("a hook has no verdict `{other}`")),
     };
     let mut report = HookReport { verdict, name: "hook".to_owned(), ..HookReport::default() };
     while let Some(word) = words.next_word() {

@@ -47,7 +47,7 @@ pub fn run_scenario(script: &ScenarioScript) -> ScenarioOutcome {
     outcome
 }
 
-/// What is not as expected, with both sides, or `None`.
+/// The difference from the expectation, with both sides, or `None`.
 fn describe_difference(beat: &ScenarioStep, shown: &[RenderedEffect]) -> Option<ScenarioProblem> {
     let pairs = align(&beat.expected, shown);
     let first = pairs.iter().position(|(expected, shown)| expected.is_none() || shown.is_none())?;

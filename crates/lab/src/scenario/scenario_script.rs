@@ -60,13 +60,13 @@ pub fn parse_scenario(text: &str) -> Result<ScenarioScript, ScenarioProblem> {
         } else if is_indented {
             let expected = beats.last_mut().and_then(|beat| beat.expected.last_mut());
             let Some(expected) = expected else {
-                return Err(fail("nothing is expected above that this could belong to".into()));
+                return Err(fail("there is no expectation above to which this belongs".into()));
             };
             expected.body.push(line.to_owned());
             extend_expected_lines(beats.last_mut(), index);
         } else if let Some(head) = line.strip_prefix('>') {
             let Some(beat) = beats.last_mut() else {
-                return Err(fail("nothing has happened yet that this could follow".into()));
+                return Err(fail("there is no event above that this could follow".into()));
             };
             let head = head.trim().to_owned();
             beat.expected.push(ExpectedEffect { line: index + 1, head, body: Vec::new() });
@@ -89,7 +89,7 @@ pub fn parse_scenario(text: &str) -> Result<ScenarioScript, ScenarioProblem> {
         }
     }
     if beats.is_empty() {
-        return Err(ScenarioProblem { line: 1, message: "nothing happens in this file".into() });
+        return Err(ScenarioProblem { line: 1, message: "this file has no event".into() });
     }
     Ok(ScenarioScript { lines, setup, steps: beats })
 }

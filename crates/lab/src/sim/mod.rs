@@ -135,7 +135,7 @@ impl SimSession {
         if self.answers > 0 || is_out_of_money || is_blocked {
             return Ok(());
         }
-        Err(format!("one more message, and all it came to is {phase:?}"))
+        Err(format!("after one more message, the session only reached {phase:?}"))
     }
 
     /// Lets one thing happen. False if nothing is on its way.
@@ -263,7 +263,7 @@ fn play_once_or_twice(seed: u64, is_twice: bool) -> Result<SimOutcome, String> {
     let watch = SimWatch { fingerprint: is_twice, ..SimWatch::default() };
     let played = play_seed(seed, watch)?;
     if is_twice && play_seed(seed, watch)? != played {
-        return Err("played twice, it is not the same".to_owned());
+        return Err("two runs with the same seed differ".to_owned());
     }
     Ok(played)
 }

@@ -105,7 +105,7 @@ fn parse_tool_call(table: &TomlTable<'_>) -> Result<ScriptedToolCall, TomlMistak
         (Some(input), None) => match to_json(&input)? {
             object @ Value::Object(_) => object.to_string(),
             _ => {
-                let remedy = "write a table, or `input_text` for arguments that are nonsense";
+                let remedy = "write a table, or `input_text` for invalid arguments";
                 return Err(TomlMistake::new(input.offset, "`input` must be a table", remedy));
             }
         },
@@ -147,7 +147,7 @@ fn check_consistency(table: &TomlTable<'_>, answer: &ScriptedAnswer) -> Result<(
         }
     } else if content_entry.is_none() && table.find("raw").is_none() {
         let remedy = "give it a text, a tool or a fault (text = \"\" for an empty answer)";
-        return Err(TomlMistake::new(table.offset(), "this answer says nothing", remedy));
+        return Err(TomlMistake::new(table.offset(), "this answer is empty", remedy));
     }
     Ok(())
 }

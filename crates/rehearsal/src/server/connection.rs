@@ -82,6 +82,7 @@ impl<H: RequestResponder> LoopbackConnection<H> {
     }
 }
 
-const FOREIGN_REQUEST: &str = "only requests to 127.0.0.1 that no web page sends are taken";
+const FOREIGN_REQUEST: &str =
+    "only requests to 127.0.0.1 that do not come from a web page are accepted";
 
 const LINGER_TIMEOUT: Duration = Duration::from_secs(1);

@@ -191,7 +191,7 @@ fn build_refusal(wire: WireFormat, status: u16, message: &str) -> PlannedRespons
 
 fn build_not_served(status: u16, request: &HttpRequest) -> PlannedResponse {
     let incoming = format!("{} {}", request.method, shorten(request.path()));
-    let message = format!("rehearsal: {incoming} is not served; served are {SERVED}");
+    let message = format!("rehearsal: {incoming} is not served; use {SERVED}");
     build_refusal(WireFormat::AnthropicMessages, status, &message)
 }
 

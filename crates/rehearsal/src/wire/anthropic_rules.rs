@@ -62,7 +62,9 @@ fn find_unpaired_call(messages: &[Value]) -> Option<String> {
         }
         for id in collect_ids(message, "tool_result", "tool_use_id") {
             if !open.remove(id) {
-                return Some(format!("message {at} has a result for {id}, which is no open call"));
+                return Some(format!(
+                    "message {at} has a result for {id}, which is not an open call"
+                ));
             }
         }
     }

@@ -47,8 +47,8 @@ fn breaches_are_refused_unless_the_script_is_lenient() {
         ("u a m +1 u b", "call 1 has no result"),
         ("u a m +1 +2 u =2", "call 1 has no result"),
         ("u a m +1 u b m c u =1", "call 1 has no result before message 3"),
-        ("u =1", "result for 1, which is no open call"),
-        ("u a m +1 u =1 =1", "result for 1, which is no open call"),
+        ("u =1", "result for 1, which is not an open call"),
+        ("u a m +1 u =1 =1", "result for 1, which is not an open call"),
         ("u a m +1 u =1 m +1 u =1", "repeats the call id 1"),
     ];
     for (short, problem) in breaches {

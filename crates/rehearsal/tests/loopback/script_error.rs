@@ -108,7 +108,7 @@ fn a_script_in_toml_is_the_script_in_rust() {
             ScriptedAnswer::raw("data: x\n\n")
                 .fault(ScriptedFault::CutAfterByte { bytes: 3, reset: true }),
         );
-    // The builder has no word for an id on arguments that are nonsense.
+    // The builder has no word for an id on invalid arguments.
     let read = format!("{:?}", read.expect("a sound script")).replace("Some(\"same\")", "None");
     assert_eq!(read, format!("{built:?}"));
 }

@@ -1,4 +1,4 @@
-//! Cuts a text that is still growing into chunks that look the same whatever follows. Reads each line
+//! Cuts a growing text into chunks whose look does not depend on later text. Reads each line
 //! once, and knows just enough Markdown for that: fences, lists, blank lines.
 
 #[derive(Clone, Debug, PartialEq, Eq)]

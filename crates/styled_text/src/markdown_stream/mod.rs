@@ -54,13 +54,13 @@ impl MarkdownStream {
     }
 
     /// Bytes that were rendered so far, counted every time.
-    pub fn drawn_bytes(&self) -> usize {
+    pub(crate) fn drawn_bytes(&self) -> usize {
         self.drawn_bytes
     }
 
-    /// Renders what is new, or as much of it as one frame may cost.
+    /// Renders the new text, or as much of it as one frame may cost.
     pub fn draw(&mut self, width: usize) {
-        // Beside the mark that an answer begins with.
+        // Next to the mark at the start of an answer.
         let width = width.saturating_sub(ANSWER_INDENT).max(1);
         let state = DrawnState { bytes: self.text.len(), width };
         if self.drawn_for == state && !self.is_complete {
@@ -85,7 +85,7 @@ impl MarkdownStream {
         };
         self.rest.clear();
         if !has_all {
-            // The next frame goes on from here.
+            // The next frame continues here.
             self.drawn_for = DrawnState::default();
             return;
         }
@@ -129,7 +129,7 @@ pub fn render_answer(text: &str, width: usize) -> Vec<StyledLine> {
     mark_answer(text::render_markdown(text, width.saturating_sub(ANSWER_INDENT).max(1)), true)
 }
 
-/// An answer begins with a mark, like a call; its other lines stand below the first one.
+/// An answer starts with a mark, like a call; its other lines are indented.
 fn mark_answer(lines: Vec<StyledLine>, is_first: bool) -> Vec<StyledLine> {
     let mut is_first = is_first;
     let mark = |line: StyledLine| {

@@ -304,12 +304,12 @@ fn is_line_break(html: &str) -> bool {
     name.eq_ignore_ascii_case("br")
 }
 
-/// What a line begins with.
+/// The start of a line.
 fn count_blanks(line: &StyledLine) -> usize {
     line.plain_text().chars().take_while(|letter| *letter == ' ').count()
 }
 
-/// How far a wrapped line of code stands behind the line it belongs to.
+/// The additional indentation of a wrapped line of code.
 const CODE_INDENT: usize = 2;
 /// Stays readable without colours.
 const STRIKE_SIGN: &str = "~~";
@@ -322,7 +322,7 @@ mod tests {
         render_blocks(text, width).iter().map(StyledLine::plain_text).collect()
     }
 
-    /// A line that is continued is never taken for one of its own, however deep it stands.
+    /// A continued line is never mistaken for a new one, however deep its indentation.
     #[test]
     fn wrapped_code_stands_behind_its_own_indentation() {
         let code = "```py\nif x:\n        print('one two three', four)\n```\n";

@@ -21,7 +21,7 @@ pub fn render_plain(text: &str, style: TextStyle, width: usize) -> Vec<StyledLin
     lines.flat_map(|line| line.wrap(width, count_indent(&line, width))).collect()
 }
 
-/// Blanks a line begins with; none if they would leave too little room.
+/// The indentation of a line; none if it would leave too little room.
 fn count_indent(line: &StyledLine, width: usize) -> usize {
     let text = line.plain_text();
     let indent = text.len() - text.trim_start_matches(' ').len();

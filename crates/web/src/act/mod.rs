@@ -125,7 +125,7 @@ impl OpenSessions {
             return Ok(Arc::clone(known));
         }
         if open.len() >= OPEN_MAX {
-            let words = "too many sessions are open here; give one back";
+            let words = "too many sessions are open here; close one";
             return Err(ViewFailure::new(503, "busy", words));
         }
         let holder = find_holder(viewer, session).await?;

@@ -52,9 +52,9 @@ impl OpenSession {
         let mut options = options.clone();
         options.session.resume = Some(Some(session.id.clone()));
         let cwd = session.row.summary.project.as_deref().map(PathBuf::from);
-        let cwd = cwd.filter(|cwd| cwd.is_dir()).ok_or_else(|| {
-            ViewFailure::failed("the directory of this session is not there any more")
-        })?;
+        let cwd = cwd
+            .filter(|cwd| cwd.is_dir())
+            .ok_or_else(|| ViewFailure::failed("the directory of this session no longer exists"))?;
         // Reading its journal blocks, and takes long if it is long.
         let started = tokio::task::spawn_blocking(move || {
             let plan = session_plan::plan_editor_session(&options, cwd, &process_environment)?;
@@ -154,7 +154,7 @@ impl OpenSession {
     pub(super) fn answer(&self, answer: QuestionAnswer) -> Result<(), ViewFailure> {
         let QuestionAnswer { ticket, answer } = answer;
         if lock(&self.seen).questions.remove(&ticket).is_none() {
-            return Err(ViewFailure::bad_request("this question is not open any more"));
+            return Err(ViewFailure::bad_request("this question is no longer open"));
         }
         self.record("answer")?;
         let sent = self.session.answer(ticket, answer);
@@ -163,7 +163,8 @@ impl OpenSession {
 
     /// Rewinds to before the prompt of record `seq`.
     pub(super) async fn rewind(&self, seq: u64, files: bool) -> Result<(), ViewFailure> {
-        let (journal, id) = (self.journal.clone(), self.id.clone());
+        let journal = self.journal.clone();
+        let id = self.id.clone();
         let traced = tokio::task::spawn_blocking(move || trace_messages(&journal, &id));
         let messages = traced.await.map_err(|error| ViewFailure::failed(&error.to_string()))??;
         let mut prompts = messages.iter().filter(|message| message.is_prompt);

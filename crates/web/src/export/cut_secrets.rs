@@ -36,7 +36,7 @@ impl CutSecrets {
         }
     }
 
-    /// Learns a secret that may not stand in the session. One that begins like a word is left out,
+    /// Learns a secret that must not appear in the session. A secret that starts like a word is ignored,
     /// because other texts end like its beginning.
     pub(super) fn learn_unseen(&mut self, secret: &str) {
         if secret.as_bytes().iter().take(TELLING_BYTES_MIN).any(u8::is_ascii_digit) {

@@ -13,7 +13,9 @@ pub(super) fn render_page(data: &Value) -> io::Result<String> {
         (load_asset_text("index.html")?, load_asset_text("style.css")?, load_asset_text("app.js")?);
     // Neither may contain a tag that ends its own element.
     if style.to_ascii_lowercase().contains("</style") || contains_script_end(&script) {
-        return Err(io::Error::other("the page holds what would end its own style or script"));
+        return Err(io::Error::other(
+            "the page contains text that would end its own style or script",
+        ));
     }
     let policy = format!(
         "default-src 'none'; script-src 'sha256-{}'; style-src 'sha256-{}'; img-src data:; \

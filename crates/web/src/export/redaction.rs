@@ -253,7 +253,7 @@ fn describe_place(fields: &serde_json::Map<String, Value>, place: &str) -> Strin
     }
 }
 
-/// The ways in which a folder is written: as it is, by its real name, in an address, and as folders of
+/// The spellings of a folder: as it is, by its real path, in an address, and as folders of
 /// sessions are named after it.
 fn list_path_forms(folder: &str) -> Vec<String> {
     let folder = folder.trim_end_matches('/');

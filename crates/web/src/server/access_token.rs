@@ -24,7 +24,8 @@ impl AccessToken {
 
     /// Compares in constant time. The length is not secret.
     pub(crate) fn matches(&self, given: &str) -> bool {
-        let (own, given) = (self.0.as_bytes(), given.as_bytes());
+        let own = self.0.as_bytes();
+        let given = given.as_bytes();
         let different = own.iter().zip(given).fold(0_u8, |sum, (a, b)| sum | (a ^ b));
         own.len() == given.len() && std::hint::black_box(different) == 0
     }

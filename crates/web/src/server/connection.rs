@@ -39,7 +39,8 @@ pub(crate) async fn serve_connection<R: RequestRouter>(
             refuse(&mut stream, &answer).await;
             return;
         }
-        let (is_head, closes) = (request.method == "HEAD", request.wants_close());
+        let is_head = request.method == "HEAD";
+        let closes = request.wants_close();
         let reply = match timeout(ANSWER_TIMEOUT, Arc::clone(&router).route(request)).await {
             Ok(reply) => reply,
             Err(_) => HttpReply::Whole(HttpResponse::error(503, "busy", "it took too long")),

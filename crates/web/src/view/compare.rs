@@ -19,9 +19,12 @@ pub(super) fn answer_compare(
         let missing = || ViewFailure::bad_request("`a` and `b` are the ids of two sessions");
         viewer.find(query.text(name).ok_or_else(missing)?)
     };
-    let (one, two) = (find("a")?, find("b")?);
-    let (a, b) = (answer_overview(viewer, &one)?, answer_overview(viewer, &two)?);
-    let (trace_a, trace_b) = (viewer.traces.open(&one.journal)?, viewer.traces.open(&two.journal)?);
+    let one = find("a")?;
+    let two = find("b")?;
+    let a = answer_overview(viewer, &one)?;
+    let b = answer_overview(viewer, &two)?;
+    let trace_a = viewer.traces.open(&one.journal)?;
+    let trace_b = viewer.traces.open(&two.journal)?;
     trace_a.wait_for_end()?;
     trace_b.wait_for_end()?;
     // One lock after the other, because comparing a session with itself would deadlock.

@@ -74,7 +74,8 @@ impl ChangeFollower {
 
     /// Polls once on a blocking thread; a failed poll yields no events.
     async fn look(&mut self) -> String {
-        let (viewer, session) = (Arc::clone(&self.viewer), self.session.clone());
+        let viewer = Arc::clone(&self.viewer);
+        let session = self.session.clone();
         let looked = tokio::task::spawn_blocking(move || {
             let version = viewer.sessions.list().ok().map(|listing| listing.version);
             let sight = session.and_then(|id| look_at_session(&viewer, &id).ok());

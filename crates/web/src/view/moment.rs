@@ -102,7 +102,7 @@ pub(super) fn answer_replay(session: &FoundSession) -> Result<Value, ViewFailure
         None => "Replay matches: all decisions identical.".to_owned(),
         Some((seq, note)) => {
             let note: String = note.describe().chars().take(NOTE_CHARS_MAX).collect();
-            format!("Record {seq} says {note}, and that does not follow now.")
+            format!("Record {seq} says {note}, and a replay decides otherwise.")
         }
     };
     Ok(json!({

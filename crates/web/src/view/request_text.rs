@@ -66,7 +66,7 @@ fn render_wire_form(
     let known = configured.as_ref().map(|configured| configured.wire);
     let recorded = find_recorded_wire(request);
     let wire = wanted.or(recorded).or(known).unwrap_or(WireFormat::AnthropicMessages);
-    let missing = || ViewFailure::failed("this program does not speak that wire");
+    let missing = || ViewFailure::failed("this version does not support that wire");
     let dialect = dialect(wire).ok_or_else(missing)?;
     let rules = configured.as_ref().filter(|configured| configured.wire == wire);
     let encoded = dialect.encode(request, rules.map_or(dialect.rules(), |own| &own.rules));

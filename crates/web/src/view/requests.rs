@@ -82,7 +82,8 @@ pub(super) fn answer_request_diff(
         let (_, request) = found.iter().find(|(own, _)| *own == seq).ok_or_else(missing)?;
         RequestText::render(request, form)
     };
-    let (one, two) = (render(a)?, render(b)?);
+    let one = render(a)?;
+    let two = render(b)?;
     let (shared, first) = compare_json(&one.json, &two.json);
     let words = describe_difference(first.as_deref(), shared, &one.json);
     let lines = RequestLineDifference::compare(&one.json, &two.json);
@@ -118,7 +119,7 @@ fn describe_difference(first: Option<&str>, shared: usize, one: &str) -> String 
             "The first difference is at {first}. The {percent} % before it is the same, so a cache can hold it."
         ),
         false => format!(
-            "The first difference is at {first}, outside the messages: a cache may hold nothing behind it."
+            "The first difference is at {first}, outside the messages: a cache cannot hold anything after it."
         ),
     }
 }

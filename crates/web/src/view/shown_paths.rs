@@ -5,7 +5,7 @@ use windlass_host::environment::process_environment;
 /// The folders that need not be shown.
 #[derive(Default)]
 pub(crate) struct ShownPaths {
-    /// With a slash at the end, and what stands there instead.
+    /// With a slash at the end, and its replacement.
     roots: Vec<(String, &'static str)>,
 }
 
@@ -34,7 +34,7 @@ impl ShownPaths {
     }
 }
 
-/// Only where a path begins: `/srv/a/` in `/mnt/srv/a/b` is another folder.
+/// Only at the start of a path: `/srv/a/` in `/mnt/srv/a/b` is another folder.
 fn replace_root(text: &str, root: &str, short: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut rest = text;

@@ -53,7 +53,8 @@ fn spans_of_item(n: usize, item: &TraceItem) -> [Option<TimedSpan<'_>>; 2] {
             [run, question]
         }
         TraceDetail::Retry { wait_millis, attempt, .. } => {
-            let (start, end) = (item.place.at, Some(item.place.at + wait_millis));
+            let start = item.place.at;
+            let end = Some(item.place.at + wait_millis);
             [Some(TimedSpan { start, end, seq, n, subject: TimedSubject::Pause(*attempt) }), None]
         }
         TraceDetail::Prompt { .. }

@@ -132,7 +132,8 @@ impl TimelineBuilder {
                 | TraceDetail::Continued(_) => continue,
             };
             if self.marks.len() < MARKS_MAX {
-                let (at, seq) = (item.place.at, item.place.seq);
+                let at = item.place.at;
+                let seq = item.place.seq;
                 self.marks
                     .push(json!({"at": at, "seq": seq, "n": n, "kind": kind, "label": label}));
             }

@@ -91,7 +91,7 @@ impl Viewer {
     ) -> Result<Value, ViewFailure> {
         let waited = tokio::time::timeout(WORK_WAIT, Arc::clone(&self.work).acquire_owned()).await;
         let Ok(Ok(permit)) = waited else {
-            return Err(ViewFailure::new(503, "busy", "too much at once; try again"));
+            return Err(ViewFailure::new(503, "busy", "too many requests at once; try again"));
         };
         self.run_beside(move |viewer| {
             let _permit = permit;

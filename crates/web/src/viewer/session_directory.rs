@@ -29,7 +29,7 @@ pub(crate) struct SessionDirectoryCache {
     catalogue: SessionCatalogue,
     listed: Mutex<Option<(Instant, Arc<SessionListing>)>>,
     facts: Arc<Mutex<FactsMemory>>,
-    /// Ids of sessions that had content: one that was rewound to its beginning can still go on.
+    /// Ids of sessions that had content: a session that was rewound to its beginning can still continue.
     shown: Mutex<HashSet<String>>,
 }
 

@@ -72,7 +72,7 @@ impl CompletionCandidate {
     }
 }
 
-/// Where the word stands that is completed.
+/// The position of the word to complete.
 struct CompletionPlace<'a> {
     command: &'a Command,
     /// The option whose value it is.

@@ -223,7 +223,8 @@ async fn list_servers(
         configs.iter().map(|server| (server.name.clone(), describe_transport(server))).collect();
     let spill = std::env::temp_dir().join(format!("windlass-mcp-{}", std::process::id()));
     let tool_context = ToolSessionContext::new(cwd, spill);
-    let (prompter, listener) = (PrompterSlot::none(), McpConnectionListener::default());
+    let prompter = PrompterSlot::none();
+    let listener = McpConnectionListener::default();
     let servers = mcp::start_servers(configs, &tool_context, prompter, listener, lookup)?;
     let slow_starts = servers.report_slow_starts(|line| eprintln!("{}", to_single_line(&line)));
     tokio::join!(servers.connect_all(), slow_starts);

@@ -1,4 +1,4 @@
-//! The control after a step is one that the rules give for what happened: some chain of signals
+//! The control after a step follows from the rules: some chain of signals
 //! leads from the control before to it. `decide` is called here by itself, beside the engine.
 
 use windlass_engine::Control;

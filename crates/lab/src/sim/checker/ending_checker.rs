@@ -78,7 +78,7 @@ impl EndingChecker {
     }
 }
 
-/// A guard that is off ends nothing, and one that counts turns nothing before the fifth.
+/// A guard that is off ends no run, and a guard that counts turns ends none before the fifth.
 fn check_circle(view: &StepView<'_>) -> Result<(), String> {
     let turn = view.state.control.turn;
     match view.settings.switches.circle_guard {

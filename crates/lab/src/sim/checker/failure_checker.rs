@@ -41,7 +41,7 @@ impl FailureChecker {
             } else if let Effect::Tell(notice) = effect
                 && secret.is_some_and(|words| format!("{notice:?}").contains(words))
             {
-                return Err(format!("a withheld failure is told: {notice:?}"));
+                return Err(format!("a withheld failure is reported: {notice:?}"));
             }
         }
         Ok(())
@@ -55,7 +55,7 @@ impl FailureChecker {
             return Ok(());
         };
         if self.reported.contains(&failure.message) && failure.message.contains('#') {
-            return Err(format!("{} is told twice", failure.message));
+            return Err(format!("{} is reported twice", failure.message));
         }
         self.reported.push(failure.message.clone());
         match &self.last {
@@ -66,7 +66,7 @@ impl FailureChecker {
             last @ (LastModelOutcome::Nothing
             | LastModelOutcome::Ended(_)
             | LastModelOutcome::Failed(_)) => {
-                Err(format!("{} is told after {last:?}", failure.message))
+                Err(format!("{} is reported after {last:?}", failure.message))
             }
         }
     }

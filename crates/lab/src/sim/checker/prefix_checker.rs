@@ -36,7 +36,7 @@ impl PrefixChecker {
                         self.sent.shared_prefix_len(&request.messages) == self.sent.len();
                     if !is_prefix && !self.is_broken {
                         let attempt = request.attempt;
-                        return Err(format!("{attempt} breaks the prefix and nobody said why"));
+                        return Err(format!("{attempt} breaks the prefix without a reason"));
                     }
                     self.is_broken = false;
                     self.sent.clone_from(&request.messages);

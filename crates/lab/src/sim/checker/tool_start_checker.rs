@@ -37,7 +37,7 @@ impl ToolStartChecker {
                 Effect::StartTool { ticket, granted, .. } => {
                     let id = &granted.get().id;
                     if !self.is_whole(id.as_str()) {
-                        return Err(format!("{id} starts and is no whole call of this answer"));
+                        return Err(format!("{id} starts, but is not a whole call of this answer"));
                     }
                     if !self.started.insert(id.clone()) {
                         return Err(format!("{id} starts a second time"));

@@ -52,9 +52,9 @@ impl fmt::Display for UnrecordedReason {
                 f.write_str("a body is compressed, and what cannot be read cannot be scrubbed")
             }
             Self::StillSecret => f.write_str("a secret was still in it after scrubbing"),
-            Self::TooManySecrets => f.write_str("more secrets were seen than can be looked for"),
+            Self::TooManySecrets => f.write_str("there are too many secrets to search for"),
             Self::NotForwarded(why) => write!(f, "it was not passed on: {why}"),
-            Self::Full => f.write_str("the recording is as large as it may be"),
+            Self::Full => f.write_str("the recording has reached its size limit"),
             Self::Disk(why) => write!(f, "it cannot be written: {why}"),
         }
     }

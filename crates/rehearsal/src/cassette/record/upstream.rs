@@ -44,7 +44,7 @@ impl Upstream {
         if !url.username().is_empty() || url.password().is_some() {
             // The address contains a secret, so it is not shown.
             let url = format!("{}://…", url.scheme());
-            let problem = "the secret belongs into a header of the request";
+            let problem = "put the secret into a header of the request";
             return Err(RecordError::Upstream { url, problem });
         }
         if !matches!(url.scheme(), "http" | "https") {
@@ -68,7 +68,7 @@ impl Upstream {
         let url =
             self.resolve_url(&request.target).ok_or_else(|| refuse("the path leads elsewhere"))?;
         let method = Method::from_bytes(request.method.as_bytes())
-            .map_err(|_| refuse("the method is not one of HTTP"))?;
+            .map_err(|_| refuse("it is not an HTTP method"))?;
         let outgoing = self
             .get_or_build_client()?
             .request(method, url)
@@ -181,7 +181,7 @@ fn join_error_causes(error: &reqwest::Error) -> String {
             causes.push(text);
         }
     }
-    if causes.is_empty() { "no cause is known".to_owned() } else { causes.join(": ") }
+    if causes.is_empty() { "the cause is unknown".to_owned() } else { causes.join(": ") }
 }
 
 fn error_causes<'a>(error: &'a reqwest::Error) -> impl Iterator<Item = &'a (dyn Error + 'static)> {

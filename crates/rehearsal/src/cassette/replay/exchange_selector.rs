@@ -83,7 +83,7 @@ impl ExchangeSelector {
                 let difference = normal.find_difference(got);
                 let words = difference.map(|difference| difference.to_string());
                 format!(
-                    "no recorded request is like this one; beside exchange {number}, {}",
+                    "no recorded request matches this one; compared with exchange {number}, {}",
                     words.unwrap_or_default()
                 )
             }

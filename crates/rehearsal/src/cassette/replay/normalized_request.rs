@@ -90,7 +90,7 @@ impl NormalizedBody {
         match self {
             Self::Json(value) => format!("JSON {}", shorten_text(&value.to_string())),
             Self::Text(text) => format!("text {}", quote(text)),
-            Self::Bytes(bytes) => format!("{} bytes that are no text", bytes.len()),
+            Self::Bytes(bytes) => format!("{} bytes that are not text", bytes.len()),
         }
     }
 }

@@ -52,7 +52,7 @@ impl KnownSecrets {
                 Some(kind) if value.bytes().any(|byte| byte.is_ascii_digit()) => {
                     self.learn(kind, value);
                 }
-                _ => {}
+                Some(_) | None => {}
             }
         }
     }

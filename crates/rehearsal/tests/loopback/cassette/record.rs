@@ -271,7 +271,7 @@ fn an_address_that_is_none_is_refused_without_repeating_its_secrets() {
         ("nonsense", "it is not an address"),
         ("ftp://example.org", "only http and https"),
         ("http://example.org/?a=b", "it must end with its path"),
-        ("http://user:hidden@example.org", "belongs into a header"),
+        ("http://user:hidden@example.org", "into a header of the request"),
     ] {
         let error = Recorder::start_blocking(RecordOptions::new(url, folder.path()));
         let words = error.expect_err("no address").to_string();

@@ -77,7 +77,7 @@ fn every_wire_refuses_in_its_own_words() {
         assert_eq!(status, Some(400));
         let error = serde_json::from_str::<Value>(&text).expect("JSON")["error"].clone();
         let message = error["message"].as_str().expect("words");
-        assert!(message.starts_with("replay: no recorded request is like this one"), "{message}");
+        assert!(message.starts_with("replay: no recorded request matches this one"), "{message}");
     }
 }
 
