@@ -172,7 +172,7 @@ async fn a_program_of_the_users_says_headers_for_every_connection() {
     assert!(first.has("x-team: blue") && first.has("authorization: bearer fresh"), "{first:?}");
     assert!(!first.has("red"), "{first:?}");
     for (helper, why) in [
-        ("echo nonsense", "does not write an object of texts as JSON"),
+        ("echo nonsense", "does not print a JSON object of strings"),
         ("echo broken >&2; exit 3", "failed: broken"),
     ] {
         let failure = served(helper).connect().await.unwrap_err().to_string();

@@ -62,7 +62,7 @@ impl GuardedCommandLine {
         match self.guard.find_changed_script(&self.line) {
             None => Ok(()),
             Some(path) => Err(format!(
-                "was not started: {path} is not what you trusted; look at it and run `windlass trust`"
+                "was not started: {path} has changed since you trusted it; look at it and run `windlass trust`"
             )),
         }
     }

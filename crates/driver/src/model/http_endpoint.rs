@@ -275,7 +275,7 @@ fn render_error_chain(error: &reqwest::Error) -> String {
         }
     }
     if words.is_empty() {
-        return "no cause is known".to_owned();
+        return "the cause is unknown".to_owned();
     }
     words.join(": ")
 }

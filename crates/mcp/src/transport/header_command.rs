@@ -48,7 +48,7 @@ pub(crate) async fn with_command_headers(
         return Err(failed(format!("failed: {}", clean_excerpt(complaint.trim(), 300))));
     }
     let printed: BTreeMap<String, String> = serde_json::from_slice(&ended.stdout.bytes)
-        .map_err(|error| failed(format!("does not write an object of texts as JSON: {error}")))?;
+        .map_err(|error| failed(format!("does not print a JSON object of strings: {error}")))?;
     let mut config = config.clone();
     let is_printed = |name: &str| printed.keys().any(|known| known.eq_ignore_ascii_case(name));
     config.headers.retain(|(name, _)| !is_printed(name));
