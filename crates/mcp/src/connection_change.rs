@@ -51,7 +51,8 @@ impl McpConnectionListener {
             McpServerTransport::InProcess(_) => "sdk",
             McpServerTransport::Unavailable(_) => "unknown",
         };
-        let (name, scope) = (config.name.clone(), config.scope.clone());
+        let name = config.name.clone();
+        let scope = config.scope.clone();
         let change = McpConnectionChange { name, scope, transport, state, took, error };
         // Full, or nobody listens any more.
         let _ = sender.try_send(change);

@@ -118,7 +118,8 @@ fn parse_lines(text: &[u8]) -> Vec<ConfigLine> {
             continue;
         }
         let (key, value) = line.split_once('=').unwrap_or((line, "true"));
-        let (key, value) = (key.trim().to_ascii_lowercase(), value.trim().to_owned());
+        let key = key.trim().to_ascii_lowercase();
+        let value = value.trim().to_owned();
         lines.push(ConfigLine::Setting { section: section.clone(), key, value });
     }
     lines

@@ -126,7 +126,8 @@ fn compare_costs(
         list.get(place).copied().unwrap_or_default().as_secs_f64() * 1_000.0
     };
     let middle = plain.len() / 2;
-    let (plain_median, held_median) = (millis(&plain, middle), millis(&held, middle));
+    let plain_median = millis(&plain, middle);
+    let held_median = millis(&held, middle);
     // On a busy machine the median includes waiting for the processor; the shortest run does not.
     println!(
         "plain {plain_median:.3} ms, cell {held_median:.3} ms, of the shortest runs {:+.3} ms, \

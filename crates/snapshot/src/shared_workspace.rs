@@ -212,7 +212,8 @@ impl SharedWorkspace {
     /// Returns whether another session is open in the directory. Blocks.
     #[doc(hidden)]
     pub fn register(&self, change_log: &Path) -> Result<bool, WorkspaceError> {
-        let (store, bytes_max) = (&self.config.store, self.store_bytes_max());
+        let store = &self.config.store;
+        let bytes_max = self.store_bytes_max();
         self.run(|workspace| {
             if let Some(said) = self.config.store_bytes_max {
                 // On failure, others use the default limit.

@@ -324,7 +324,8 @@ impl Workspace {
         let not_moved = match &trial.files {
             TrialFiles::Overlay(upper) => {
                 let began = trial.began;
-                let (root, hook) = (&self.root, &self.hook);
+                let root = &self.root;
+                let hook = &self.hook;
                 carry_over(&CarryOver { root, upper, began, consent, hook }, &plan.moves)
             }
             TrialFiles::Copy(copy) => {

@@ -172,7 +172,8 @@ fn find_predecessor(id: &str) -> String {
 /// `[#####---------------] 1 of 4 ended`.
 fn render_bar(done: usize, all: usize) -> String {
     let filled = (done * BAR_WIDTH).checked_div(all).unwrap_or(BAR_WIDTH);
-    let (full, empty) = ("#".repeat(filled), "-".repeat(BAR_WIDTH - filled));
+    let full = "#".repeat(filled);
+    let empty = "-".repeat(BAR_WIDTH - filled);
     format!("[{full}{empty}] {done} of {all} ended")
 }
 

@@ -50,7 +50,8 @@ fn read_csv_rows(text: &str) -> Result<Vec<BatchRow>, String> {
     let mut rows = Vec::new();
     for (line, record) in records {
         if record.len() != header.len() {
-            let (found, wanted) = (record.len(), header.len());
+            let found = record.len();
+            let wanted = header.len();
             return Err(format!("line {line} has {found} columns, and the header has {wanted}"));
         }
         rows.push(header.iter().cloned().zip(record).collect());

@@ -79,7 +79,8 @@ impl TlsFiles {
     }
 
     fn load(&self) -> Result<Arc<ServerConfig>, String> {
-        let (cert, key) = (self.certificate.display(), self.key.display());
+        let cert = self.certificate.display();
+        let key = self.key.display();
         let chain = CertificateDer::pem_file_iter(&self.certificate)
             .and_then(Iterator::collect::<Result<Vec<_>, _>>)
             .map_err(|error| format!("--tls-cert {cert} cannot be read: {error}"))?;

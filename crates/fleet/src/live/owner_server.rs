@@ -92,7 +92,8 @@ async fn accept_gateways(listener: TcpListener, tls: TlsAcceptor, service: Arc<O
             continue;
         };
         let Ok(place) = Arc::clone(&places).try_acquire_owned() else { continue };
-        let (tls, service) = (tls.clone(), Arc::clone(&service));
+        let tls = tls.clone();
+        let service = Arc::clone(&service);
         tokio::spawn(async move {
             serve_gateway(stream, tls, service).await;
             drop(place);

@@ -62,7 +62,8 @@ fn render_file(workspace: &Workspace, change: &PathChange) -> Option<String> {
             Some(_) => format!("{letter}/{path}"),
             None => "/dev/null".to_owned(),
         };
-        let (from, to) = (name(&old, "a"), name(&new, "b"));
+        let from = name(&old, "a");
+        let to = name(&new, "b");
         text.push_str(&TextDifference::of_lines(&old.text, &new.text).to_unified(&from, &to, 3));
     }
     Some(text)

@@ -321,8 +321,8 @@ impl Transcriber {
             }
             let link = self.link_line(own, None);
             if self.is_writing {
-                let (head, content) =
-                    (self.render_line_head("assistant", &link, at), render_api_block(block));
+                let head = self.render_line_head("assistant", &link, at);
+                let content = render_api_block(block);
                 done.lines.push(format!(
                     r#"{head},"requestId":{request}{cost},"message":{{"id":{id},"type":"message","role":"assistant","model":{model},"content":[{content}],"stop_reason":null,"stop_sequence":null{usage}}}}}"#
                 ));

@@ -130,7 +130,8 @@ impl McpServerActor {
                 Ok(Some(connection)) => connection,
                 Ok(None) => continue,
                 Err(failure) => {
-                    let (took, error) = (began.elapsed(), failure.to_string());
+                    let took = began.elapsed();
+                    let error = failure.to_string();
                     self.tell_change(McpConnectionState::Failed, Some(took), Some(error));
                     self.report_failure(&failure);
                     continue;

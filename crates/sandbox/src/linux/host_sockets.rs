@@ -141,7 +141,8 @@ fn list_mounts() -> Vec<MountedDirectory> {
     let parse = |line: &str| {
         let mut columns = line.split(' ').skip(2);
         let (device, inside, at) = (columns.next()?, columns.next()?, columns.next()?);
-        let (inside, at) = (unescape(inside), unescape(at));
+        let inside = unescape(inside);
+        let at = unescape(at);
         Some(MountedDirectory { device: device.to_owned(), inside, at })
     };
     text.lines().filter_map(parse).collect()

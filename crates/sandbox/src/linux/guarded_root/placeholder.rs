@@ -77,7 +77,8 @@ impl DirectoryPlaceholder {
     ) -> rustix::io::Result<Option<Self>> {
         let holding = |directory, is_new| -> rustix::io::Result<Option<Self>> {
             let parent = rustix::io::fcntl_dupfd_cloexec(parent.as_fd(), 0)?;
-            let (name, pool) = (name.to_os_string(), Arc::clone(pool));
+            let name = name.to_os_string();
+            let pool = Arc::clone(pool);
             Ok(Some(Self { parent, name, directory: Some(directory), is_new, pool }))
         };
         for _ in 0..TRIES {
@@ -153,7 +154,8 @@ impl PlaceholderPool {
     fn put(&self, parent: &OwnedFd, name: &OsStr) -> Option<OwnedFd> {
         let mut waiting = lock(&self.waiting);
         let WaitingDirectories { place, directories, .. } = &mut *waiting;
-        let (place, directory) = (place.as_ref()?, directories.pop()?);
+        let place = place.as_ref()?;
+        let directory = directories.pop()?;
         let from = &place.opened;
         let moved =
             rustix::fs::renameat_with(from, &directory.name, parent, name, RenameFlags::NOREPLACE);

@@ -61,12 +61,14 @@ impl CreatingCall {
                 Self::MakeNode { path: at(first, second), mode: low(third), device: fourth }
             }
             libc::SYS_linkat => {
-                let (old, new) = (at(first, second), at(third, fourth));
+                let old = at(first, second);
+                let new = at(third, fourth);
                 Self::MakeLink { old, new, flags: low(fifth) }
             }
             libc::SYS_symlinkat => Self::MakeSymlink { text: first, path: at(second, third) },
             libc::SYS_renameat2 => {
-                let (old, new) = (at(first, second), at(third, fourth));
+                let old = at(first, second);
+                let new = at(third, fourth);
                 Self::Rename { old, new, flags: low(fifth) }
             }
             libc::SYS_renameat => {

@@ -234,7 +234,8 @@ impl CreationSupervisor {
             self.check_name(&old)?;
         }
         waiting.check()?;
-        let (from, to) = (old.to_name(), new.to_name());
+        let from = old.to_name();
+        let to = new.to_name();
         rustix::fs::renameat_with(&old.parent, from, &new.parent, to, flags)?;
         Ok(CallAnswer::Done)
     }
