@@ -18,6 +18,7 @@ use windlass_tool::{ToolRegistry, ToolSessionContext};
 use windlass_vocabulary::{PathKind, ToolCall, ToolInspection};
 
 use crate::panic_guard::catch_panic_sync;
+use crate::snapshot::SnapshotOutage;
 
 #[derive(Debug)]
 pub(crate) struct CallInspector {
@@ -25,6 +26,7 @@ pub(crate) struct CallInspector {
     pub(crate) tool_context: Arc<ToolSessionContext>,
     /// The policy affects only which paths are inspected, so the initial one is good enough.
     pub(crate) policy: Policy,
+    pub(crate) outage: Arc<SnapshotOutage>,
 }
 
 /// Limit on the inspected paths of one call. A command with more paths gets a note, and the
@@ -38,6 +40,7 @@ impl CallInspector {
             let mut inspection = self.registry.inspect(call.name.as_str(), &call.input);
             if inspection.problem.is_none() {
                 inspection.seen = self.collect_path_entries(call, &inspection);
+                self.outage.add_to(&mut inspection);
             }
             inspection
         });

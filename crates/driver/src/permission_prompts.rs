@@ -23,6 +23,7 @@ pub(crate) struct PermissionPrompts {
 
 struct OpenPermissionPrompt {
     call: ToolCall,
+    why: String,
     /// Cancels the hooks that review it.
     cancel: CancellationToken,
 }
@@ -44,9 +45,12 @@ impl PermissionPrompts {
         ticket: Ticket,
         question: &PermissionQuestion,
     ) -> CancellationToken {
-        let open =
-            OpenPermissionPrompt { call: question.call.clone(), cancel: CancellationToken::new() };
-        let cancel = open.cancel.clone();
+        let cancel = CancellationToken::new();
+        let open = OpenPermissionPrompt {
+            call: question.call.clone(),
+            why: question.why.clone(),
+            cancel: cancel.clone(),
+        };
         self.lock_open().insert(ticket, open);
         cancel
     }
@@ -80,10 +84,13 @@ impl PermissionPrompts {
         {
             *input = Json::from_checked(&clean);
         }
-        let call = self.lock_open().remove(&ticket).map(|open| open.call);
-        let inspection = match (&answer, call) {
-            (PermissionAnswer::Allow { updated_input: Some(input), .. }, Some(call)) => {
-                Some(self.inspector.inspect(&ToolCall { input: input.clone(), ..call }))
+        let open = self.lock_open().remove(&ticket);
+        if let (PermissionAnswer::Allow { .. }, Some(open)) = (&answer, &open) {
+            self.inspector.outage.accept(&open.why);
+        }
+        let inspection = match (&answer, open) {
+            (PermissionAnswer::Allow { updated_input: Some(input), .. }, Some(open)) => {
+                Some(self.inspector.inspect(&ToolCall { input: input.clone(), ..open.call }))
             }
             (PermissionAnswer::Allow { .. } | PermissionAnswer::Deny { .. }, _) => None,
         };

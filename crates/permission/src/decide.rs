@@ -2,7 +2,7 @@
 //!
 //! The first that applies decides: deny rules; what the mode forbids; reasons to ask that no allow
 //! rule can answer (ask rules, a hook, a tool that has changed, critical removals, protected paths,
-//! commands that may evade a deny rule); allow rules and a hook's approval; what the mode allows.
+//! commands that may evade a deny rule, or before which no snapshot can be taken); allow rules and a hook's approval; what the mode allows.
 //! Otherwise the user is asked, or the call is denied if no user can answer.
 
 use std::path::PathBuf;
@@ -15,9 +15,9 @@ use crate::command_checker::{AllowReason, CommandChecker, collect_program_names}
 use crate::confinement::{CellSupport, Confinement};
 use crate::explain::{self, UncoveredCommand};
 use crate::fetch_target::HostReach;
-use crate::file_system_view::{FileSystemView, RecordedFileSystem};
+use crate::file_system_view::{FileSystemView, RecordedFileSystem, find_missing_snapshot};
 use crate::find_ask_reason::{answers_itself, find_ask_reason};
-use crate::mode::{is_pure, mode_allows};
+use crate::mode::{is_agent, is_pure, mode_allows};
 use crate::permission_grant::{PendingPermissionQuestion, PermissionGrant};
 use crate::policy::Policy;
 use crate::prior_decision::PriorDecision;
@@ -149,7 +149,11 @@ pub(crate) fn evaluate_call(
         return ExplainedDecision::Deny { why, rule: None };
     }
     let allows_hook = matches!(prior, PriorDecision::Allow | PriorDecision::Answered);
-    if let Some(reason) = find_ask_reason(policy, roots, subject, &names, perhaps, prior) {
+    let is_answered = prior == PriorDecision::Answered;
+    let without_snapshot = find_snapshot_question(policy, subject, inspection);
+    let without_snapshot = without_snapshot.filter(|_| !is_answered);
+    let reason = find_ask_reason(policy, roots, subject, &names, perhaps, prior);
+    if let Some(reason) = reason.or(without_snapshot) {
         return ExplainedDecision::Ask { reason };
     }
     let root = policy.root();
@@ -222,6 +226,30 @@ fn find_outright_denial(
         return Some(explain::describe_self_answered_question());
     }
     (outside == SandboxEscape::Refused).then(explain::describe_refused_sandbox_escape)
+}
+
+/// The question about a call that may change any file while no snapshot can be taken. Where nobody
+/// is asked, the driver only says so.
+fn find_snapshot_question(
+    policy: &Policy,
+    subject: &CallSubject,
+    inspection: &ToolInspection,
+) -> Option<AskReason> {
+    let why = find_missing_snapshot(&inspection.seen)?;
+    let asks = match policy.mode {
+        PermissionMode::Default | PermissionMode::AcceptEdits => policy.can_ask,
+        PermissionMode::Plan | PermissionMode::DontAsk | PermissionMode::BypassPermissions => false,
+    };
+    let may_change_files = match &subject.kind {
+        CallSubjectKind::Command(_) | CallSubjectKind::Unreadable => true,
+        CallSubjectKind::Name(_) | CallSubjectKind::Other => {
+            is_agent(&subject.tool) || subject.tool.starts_with("mcp__")
+        }
+        // What an edit replaces is kept by the tool.
+        CallSubjectKind::File { .. } | CallSubjectKind::Address(_) => false,
+    };
+    (asks && may_change_files && !is_pure(subject, inspection))
+        .then(|| AskReason::without_rule(explain::describe_missing_snapshot(why)))
 }
 
 /// Looks up every path that a decision about this call may need, for any rules and mode, so that

@@ -32,6 +32,10 @@ pub(crate) fn describe_hook_question(why: &str) -> String {
     format!("A hook asks first: {why}")
 }
 
+pub(crate) fn describe_missing_snapshot(why: &str) -> String {
+    format!("What it changes cannot be taken back, because no snapshot could be taken: {why}.")
+}
+
 pub(crate) fn describe_sandbox_escape() -> String {
     "It asks to run without the sandbox, with everything the user can reach.".to_owned()
 }

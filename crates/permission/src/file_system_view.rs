@@ -143,9 +143,25 @@ pub const HOME_KEY: &str = "~";
 /// harmless.
 pub const CUT_KEY: &str = "//";
 
+/// The key of the reason why no snapshot of the files can be taken before a call, as the target of a
+/// symlink. No absolute path is spelled like that.
+pub const NO_SNAPSHOT_KEY: &str = ":snapshot";
+
 /// Entries recorded earlier. A path without a record means what it spells.
 #[derive(Clone, Copy, Debug)]
 pub struct RecordedFileSystem<'a>(pub &'a [(Arc<str>, PathKind)]);
+
+/// Why no snapshot can be taken before the call, if that was recorded.
+pub(crate) fn find_missing_snapshot(seen: &[(Arc<str>, PathKind)]) -> Option<&str> {
+    seen.iter().find_map(|(key, kind)| match kind {
+        PathKind::Symlink(why) if **key == *NO_SNAPSHOT_KEY => Some(&**why),
+        PathKind::Symlink(_)
+        | PathKind::Missing
+        | PathKind::File
+        | PathKind::Directory
+        | PathKind::Special => None,
+    })
+}
 
 impl RecordedFileSystem<'_> {
     fn find_recorded(&self, path: &str) -> Option<&PathKind> {

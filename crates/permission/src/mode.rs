@@ -36,7 +36,7 @@ pub(crate) fn mode_allows(
     }
 }
 
-fn is_agent(tool: &str) -> bool {
+pub(crate) fn is_agent(tool: &str) -> bool {
     matches!(tool, "Agent" | "Task")
 }
 

@@ -142,8 +142,17 @@ impl SharedWorkspace {
     ) -> Result<Option<T>, WorkspaceError> {
         let mut slot = self.slot.lock().unwrap_or_else(PoisonError::into_inner);
         if matches!(*slot, WorkspaceSlot::Unopened) {
-            *slot = WorkspaceSlot::Refused;
-            *slot = WorkspaceSlot::Open(Box::new(self.open()?));
+            match self.open() {
+                Ok(workspace) => *slot = WorkspaceSlot::Open(Box::new(workspace)),
+                // The disk may be writable again later.
+                Err(error @ (WorkspaceError::Disk { .. } | WorkspaceError::NoRoom)) => {
+                    return Err(error);
+                }
+                Err(error) => {
+                    *slot = WorkspaceSlot::Refused;
+                    return Err(error);
+                }
+            }
         }
         let WorkspaceSlot::Open(workspace) = &mut *slot else { return Ok(None) };
         match work(workspace) {

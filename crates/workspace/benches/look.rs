@@ -1,11 +1,12 @@
 //! Measures looks (scans of the tree), restores, copies and packs beside git and `cp` in the same
 //! run, and says which goals hold.
-//! `cargo bench -p windlass-workspace --bench look`; `-- 100000` adds a tree of that many files.
+//! `cargo bench -p windlass-workspace --bench look`; `-- 100000` adds a tree of that many files, and
+//! `-- ignored` one of 10,000 files with 50,000 ignored ones.
 //!
 //! Each time is the minimum of interleaved rounds. The bench fails only at twice the goal of a look
 //! at an unchanged tree, so that a busy machine does not fail it. CPU time is printed too, because on a busy machine elapsed time
 //! mostly shows which side has more threads. Without `--bench`, runs once on a small tree.
-//! Memory, and the disk that the first look takes, are measured by the bench `memory`.
+//! Memory is measured by the bench `memory`, how long a tool waits by `tool_start` of the driver.
 #![allow(clippy::unwrap_used, reason = "a panic is how a bench says no")]
 
 use std::path::Path;
@@ -17,6 +18,7 @@ use windlass_workspace::{
 };
 
 const FILES_PER_FOLDER: usize = 12;
+const IGNORED_FILES: usize = 50_000;
 /// The goal that makes the bench fail.
 const UNCHANGED: &str = "look, nothing changed / git status";
 
@@ -29,11 +31,17 @@ struct Goal {
 
 fn main() -> ExitCode {
     let is_measured = std::env::args().any(|argument| argument == "--bench");
-    let mut sizes = if is_measured { vec![1_000, 10_000] } else { vec![50] };
-    sizes.extend(std::env::args().filter_map(|argument| argument.parse::<usize>().ok()));
+    let mut trees = Vec::new();
+    for argument in std::env::args() {
+        let own = argument.parse().ok().map(|files| Tree { files, ignored: 0 });
+        let ignored = Tree { files: 10_000, ignored: IGNORED_FILES };
+        trees.extend(own.or((argument == "ignored").then_some(ignored)));
+    }
+    let usual: &[usize] = if is_measured { &[1_000, 10_000] } else { &[50] };
+    trees.extend(usual.iter().map(|files| Tree { files: *files, ignored: 0 }));
     let mut is_good = true;
-    for files in sizes {
-        for goal in measure(files, is_measured) {
+    for tree in trees {
+        for goal in measure(&tree, is_measured) {
             let Goal { what, measured, most } = goal;
             let verdict = if measured <= most { "holds" } else { "MISSES" };
             println!("  {what:<58} {measured:>8.2}  goal {most:<6} {verdict}");
@@ -46,27 +54,37 @@ fn main() -> ExitCode {
     }
 }
 
-fn measure(files: usize, is_measured: bool) -> Vec<Goal> {
+/// What is measured on.
+struct Tree {
+    files: usize,
+    ignored: usize,
+}
+
+fn measure(tree: &Tree, is_measured: bool) -> Vec<Goal> {
+    let files = tree.files;
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().join("root");
-    make_tree(&root, files);
+    make_tree(&root, tree);
     if is_measured {
         // Files younger than this are read again by every look, and by git too.
         std::thread::sleep(Duration::from_millis(2_500));
     }
     let cancel = CancelFlag::new();
     let open = || {
-        Workspace::open(&root, &folder.path().join("store"), WorkspaceOptions::default()).unwrap()
+        // As the program opens it.
+        let options = WorkspaceOptions { refers_to_packs: true, ..WorkspaceOptions::default() };
+        Workspace::open(&root, &folder.path().join("store"), options).unwrap()
     };
     let mut workspace = open();
     let first = time(|| {
         workspace.look(LookDepth::Quick, &cancel).unwrap();
     });
+    let stored = workspace.usage().bytes as f64 * 100.0 / size_of(&root) as f64;
     drop(workspace);
     let mut workspace = None;
     let opened = time(|| workspace = Some(open()));
     let mut workspace = workspace.unwrap();
-    println!("{files} files: first look {first:.1?}, opened again {opened:.1?}");
+    println!("{files} files, {} ignored: first look {first:.1?}, opened again {opened:.1?}", tree.ignored);
     git(&root, &["status"]);
     workspace.look(LookDepth::Quick, &cancel).unwrap();
 
@@ -131,6 +149,7 @@ fn measure(files: usize, is_measured: bool) -> Vec<Goal> {
         Goal { what: "first look, warm / git status", measured: ratio(first), most: 2.0 },
         Goal { what: "3 files undone, beyond 2 looks, ms", measured: undo_beyond_looks, most: 5.0 },
         Goal { what: "100 files undone, ms", measured: millis(many_undone), most: 200.0 },
+        Goal { what: "disk of the first look, % of the tree", measured: stored, most: 1.0 },
     ];
     goals.push(measure_disk(&mut workspace, &root));
     goals.extend(measure_copy_and_pack(&mut workspace, &root, folder.path()));
@@ -234,9 +253,17 @@ impl CpuTicks {
     }
 }
 
-/// Creates and commits files of about 6 kB of text.
-fn make_tree(root: &Path, files: usize) {
-    for number in 0..files {
+/// Creates and commits files of about 6 kB of text, in a pack like those of a clone.
+fn make_tree(root: &Path, tree: &Tree) {
+    for number in 0..tree.ignored {
+        let folder = root.join(format!("node_modules/module{}", number / FILES_PER_FOLDER));
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join(format!("file{number}")), "ignored\n").unwrap();
+    }
+    if tree.ignored > 0 {
+        std::fs::write(root.join(".gitignore"), "node_modules/\n").unwrap();
+    }
+    for number in 0..tree.files {
         let folder = root.join(format!("folder{}", number / FILES_PER_FOLDER));
         std::fs::create_dir_all(&folder).unwrap();
         let line = format!("line {number} of a file that nobody reads\n");
@@ -247,6 +274,16 @@ fn make_tree(root: &Path, files: usize) {
     git(root, &["add", "-A"]);
     let author = ["-c", "user.name=a", "-c", "user.email=a@b"];
     git(root, &[author.as_slice(), &["commit", "-qm", "all"]].concat());
+    git(root, &["repack", "-adq"]);
+    git(root, &["prune-packed", "-q"]);
+}
+
+/// Bytes of the files that git tracks.
+fn size_of(root: &Path) -> u64 {
+    let output = Command::new("git").args(["ls-files", "-z"]).current_dir(root).output().unwrap();
+    let names = String::from_utf8(output.stdout).unwrap();
+    let names = names.split('\0').filter(|name| !name.is_empty());
+    names.map(|name| root.join(name).metadata().unwrap().len()).sum()
 }
 
 fn git(root: &Path, arguments: &[&str]) {

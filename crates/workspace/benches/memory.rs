@@ -1,6 +1,7 @@
 //! Measures how much memory looks keep per path, and whether memory or time grows with the number
 //! of snapshots.
-//! `cargo bench -p windlass-workspace --bench memory`; the figures are the same without optimisation:
+//! `cargo bench -p windlass-workspace --bench memory`, `-- 100000` for a tree of that many files; the
+//! figures are the same without optimisation:
 //! `cargo test -p windlass-workspace --bench memory -- --bench`.
 //!
 //! Counts allocated bytes, so that the allocator and other processes have no influence. Fails when
@@ -46,8 +47,10 @@ static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 fn main() -> ExitCode {
     let is_measured = std::env::args().any(|argument| argument == "--bench");
-    let (sizes, snapshots): (&[usize], usize) =
+    let (usual, snapshots): (&[usize], usize) =
         if is_measured { (&[1_000, 10_000], 1_000) } else { (&[50], 20) };
+    let sizes: Vec<usize> = std::env::args().filter_map(|it| it.parse().ok()).collect();
+    let sizes = if sizes.is_empty() { usual } else { &sizes };
     let is_good = sizes.iter().all(|files| {
         [false, true].iter().all(|refers| measure(*files, snapshots, *refers, is_measured))
     });

@@ -278,43 +278,48 @@ fn in_copies_too_a_race_that_ends_takes_its_continuations_and_their_commands_wit
     }
 }
 
+/// Neither on an overlay nor in a copy, which nothing holds a command in.
 #[test]
 fn a_command_on_trial_cannot_write_the_budget_it_is_paid_from() {
-    let (_folder, [home, work, state]) = folders_that_stay();
-    let dirs = TestDirs::new();
-    let trials = state.join("windlass/trials");
-    let command = format!(
-        "for f in {}/*.budget; do echo limit 99 >> $f || echo $((6 * 7))-held; done",
-        trials.display()
-    );
-    let script = Script::new()
-        .answer(ScriptedAnswer::text("Started.").when("start"))
-        .answer(bash(&command).when_model("opus"))
-        .answer(bash(&command).when_model("haiku"))
-        .answer(ScriptedAnswer::text("Tried.").repeat(0));
-    let server = play(script);
-    let asking = |flags: &[&str]| {
-        let mut asking = dirs.asking(&server.url(), flags);
-        asking.current_dir(&work).env("HOME", &home).env("XDG_STATE_HOME", &state);
-        asking
-    };
-    let flags = ["--dangerously-skip-permissions", "--session-id", SESSION, "-p", "start"];
-    run(&mut asking(&flags)).answer();
-    let race = ["race", "--models", "opus,haiku", "--prompt", "raise it", "--json"];
-    let mut racing = asking(&race);
-    racing.args(["--max-budget-usd", "5", "--", "--dangerously-skip-permissions"]);
-    let ended = run(&mut racing);
-    assert_eq!(ended.code, Some(0), "{ended:?}");
-    let was_held =
-        |one: &&ReceivedRequest| one.json().expect("JSON").to_string().contains("42-held");
-    let held = server.requests().iter().filter(was_held).count();
-    let budgets = std::fs::read_dir(&trials).expect("trials").flatten().map(|entry| entry.path());
-    let budgets: Vec<_> =
-        budgets.filter(|path| path.extension().is_some_and(|end| end == "budget")).collect();
-    assert_eq!(budgets.len(), 1, "one for all");
-    let budget = text(&budgets[0]);
-    assert!(!budget.contains("limit 99") && held >= 2, "{held} {budget}");
-    assert!(budget.lines().count() > 4, "its sessions write it: {budget}");
+    for has_overlays in [true, false] {
+        let (_folder, [home, work, state]) = folders_that_stay();
+        let dirs = TestDirs::new();
+        let trials = state.join("windlass/trials");
+        let trials = trials.display();
+        let command = format!(
+            "if ls {trials}/*.budget; then for f in {trials}/*.budget; do echo limit 99 >> $f; done; \
+             else echo $((6 * 7))-hidden; fi"
+        );
+        let script = Script::new()
+            .answer(ScriptedAnswer::text("Started.").when("start"))
+            .answer(bash(&command).when_model("opus"))
+            .answer(bash(&command).when_model("haiku"))
+            .answer(ScriptedAnswer::text("Tried.").repeat(0));
+        let server = play(script);
+        let asking = |flags: &[&str]| {
+            let mut asking = dirs.asking(&server.url(), flags);
+            asking.current_dir(&work).env("HOME", &home).env("XDG_STATE_HOME", &state);
+            asking
+        };
+        let flags = ["--dangerously-skip-permissions", "--session-id", SESSION, "-p", "start"];
+        run(&mut asking(&flags)).answer();
+        let asked = asking(&["race", "--models", "opus,haiku", "--prompt", "raise it", "--json"]);
+        let mut racing = match has_overlays {
+            true => asked,
+            false => without_overlays(&asked),
+        };
+        racing.args(["--max-budget-usd", "5", "--", "--dangerously-skip-permissions"]);
+        let ended = run(&mut racing);
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        assert_eq!(!ended.stderr.contains("each runs in a copy"), has_overlays, "{ended:?}");
+        let found_none =
+            |one: &&ReceivedRequest| one.json().expect("JSON").to_string().contains("42-hidden");
+        let count = server.requests().iter().filter(found_none).count();
+        assert!(count >= 2, "{count} of two: {ended:?}");
+        let object: Value = serde_json::from_str(&ended.stdout).expect("JSON");
+        let rows = object["continuations"].as_array().expect("a list");
+        assert!(rows.iter().all(|row| row["result"] == "Tried."), "the budget is used: {object}");
+    }
 }
 
 /// Processes that this one has started.

@@ -35,6 +35,19 @@ fn everything_a_command_did_is_taken_back_and_forth() {
 }
 
 #[test]
+fn a_rewind_that_restores_nothing_leaves_the_one_before_it_to_be_undone() {
+    let dirs = TestDirs::new();
+    write(&dirs.file("a"), "one\n");
+    write(&dirs.file("b"), "one\n");
+    let _server = record_session(&dirs, &[&["echo two > a; echo two > b"]]);
+    rewind(&dirs, &["--to", "1", "--files"]);
+    write(&dirs.file("b"), "a person's\n");
+    rewind(&dirs, &["--to", "1", "--files", "--skip-changed"]);
+    rewind(&dirs, &["--undo", "--skip-changed"]);
+    assert_eq!((text(&dirs.file("a")), text(&dirs.file("b"))), ("two\n".into(), "a person's\n".into()));
+}
+
+#[test]
 fn files_and_conversation_go_back_to_before_one_call() {
     let dirs = TestDirs::new();
     let server = record_session(&dirs, &[&["echo 1 > one", "echo 2 > two", "echo 3 > three"]]);

@@ -6,8 +6,10 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use serde_json::json;
 use windlass_rehearsal::{Script, ScriptedAnswer};
 
+use crate::driven::{LINES, StreamJsonProcess};
 use crate::fixture::{FinishedCommand, RunningCommand, TestDirs, play, run, wait_for_file};
 use crate::recorded_session::{SESSION, find_call, record_session, rewind};
 use crate::work_files::{bash, started_by, text, write};
@@ -185,6 +187,62 @@ fn w11_where_nothing_can_be_kept_a_command_runs_and_that_is_told() {
         let told = ["not covered by rewind: noise", "changes made by commands cannot be undone"];
         assert!(told.iter().any(|words| ended.stderr.contains(words)), "{options}: {ended:?}");
     }
+}
+
+/// With a disk for snapshots that is full from the beginning; nothing where namespaces cannot be had.
+fn on_a_full_disk(dirs: &TestDirs, asking: &Command) -> Option<Command> {
+    let mut check = Command::new("unshare");
+    let checked = check.args(["--user", "--map-root-user", "--mount", "true"]).output();
+    let is_possible = checked.is_ok_and(|it| it.status.success());
+    let stores = dirs.work().with_file_name("state").join("windlass/workspaces");
+    std::fs::create_dir_all(&stores).expect("a folder");
+    let mount = format!(
+        "exec unshare --user --map-root-user --mount sh -c 'mount -t tmpfs -o size=64k small {0} \
+         && head -c 65536 /dev/zero > {0}/filler; exec \"$@\"' sh \"$@\"",
+        stores.display()
+    );
+    is_possible.then(|| started_by(&mount, asking))
+}
+
+#[test]
+fn w11_a_command_that_cannot_be_taken_back_is_asked_about_once() {
+    for mode in ["default", "acceptEdits"] {
+        let dirs = TestDirs::new();
+        let answers = ["touch one", "touch two", "touch three"].map(bash);
+        let script = answers.into_iter().fold(Script::new(), Script::answer);
+        let server = play(script.answer(ScriptedAnswer::text("Done.").repeat(0)));
+        let flags = ["--permission-mode", mode, "--permission-prompt-tool", "stdio"];
+        let allowed = ["--allowedTools", "Bash(touch:*)"];
+        let asking = dirs.asking(&server.url(), &LINES);
+        let Some(mut asking) = on_a_full_disk(&dirs, &asking) else { return };
+        let mut driven = StreamJsonProcess::spawn(asking.args(flags).args(allowed));
+        driven.prompt("go");
+        let asked = driven.asked("can_use_tool");
+        let why = asked["request"]["decision_reason"].to_string();
+        assert!(why.contains("cannot be taken back"), "{asked}");
+        let exists = |name: &str| dirs.file(name).exists();
+        assert!(!exists("one") && !exists("two"), "nothing ran before the answer");
+        driven.answer(&asked, &json!({"behavior": "allow"}));
+        driven.result();
+        let ended = driven.end();
+        let questions = ended.frames.iter().filter(|frame| frame["type"] == "control_request");
+        assert_eq!(questions.count(), 1, "a yes holds for the session: {ended:?}");
+        assert!(exists("two") && exists("three"), "{ended:?}");
+    }
+}
+
+#[test]
+fn w11_where_nobody_can_be_asked_a_command_runs_and_that_is_told() {
+    let dirs = TestDirs::new();
+    let script = Script::new().answer(bash("touch one"));
+    let server = play(script.answer(ScriptedAnswer::text("Done.").repeat(0)));
+    let flags = ["--allowedTools", "Bash(touch:*)", "--verbose", "-p", "go"];
+    let asking = dirs.asking(&server.url(), &flags);
+    let Some(mut asking) = on_a_full_disk(&dirs, &asking) else { return };
+    let ended = run(&mut asking);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(ended.stderr.contains("changes made by commands cannot be undone"), "{ended:?}");
+    assert!(dirs.file("one").exists(), "{ended:?}");
 }
 
 #[test]

@@ -58,10 +58,16 @@ impl SessionBuilder {
         if let Some(subagents) = self.tools.subagents.take() {
             self.insert_agent_tool(subagents, &tool_context, &notice_sender, &base_hooks);
         }
-        let model_client = self.build_model_client(routes, &tool_context, &notice_sender);
+        let outage = snapshots.as_ref().map(|snapshots| Arc::clone(snapshots.outage()));
+        let inspector = Arc::new(CallInspector {
+            registry: Arc::new(self.tools.registry.clone()),
+            tool_context: Arc::clone(&tool_context),
+            policy: self.settings.policy.clone(),
+            outage: outage.unwrap_or_default(),
+        });
+        let model_client = self.build_model_client(routes, &inspector, &notice_sender);
         let Self { settings, model, tools: _, context, record, hooks: hook_setup, nesting } = self;
         let settings = Arc::new(settings);
-        let inspector = Arc::clone(&model_client.inspector);
         let side_model =
             Arc::new(SessionSideModel::new(&model_client, &settings, &model.named_models));
         let (event_sender, events) = mpsc::channel(session_loop::EVENTS_MAX);
@@ -184,20 +190,15 @@ impl SessionBuilder {
     fn build_model_client(
         &self,
         routes: ModelRoutes,
-        tool_context: &Arc<ToolSessionContext>,
+        inspector: &Arc<CallInspector>,
         notice_sender: &NoticeSender,
     ) -> Arc<ModelClient> {
-        let inspector = Arc::new(CallInspector {
-            registry: Arc::new(self.tools.registry.clone()),
-            tool_context: Arc::clone(tool_context),
-            policy: self.settings.policy.clone(),
-        });
         Arc::new(ModelClient {
             routes,
             timeouts: self.model.timeouts,
             keeps_raw: self.model.raw_events,
             separate_deltas: self.model.separate_deltas,
-            inspector,
+            inspector: Arc::clone(inspector),
             notice_sender: notice_sender.clone(),
             answer_ids: AnswerIdSource::default(),
             warned_notes: Mutex::default(),
@@ -272,6 +273,7 @@ impl SessionBuilder {
             history: Arc::clone(history),
             tool_context: Arc::downgrade(tool_context),
             notices: Arc::new(ChangeNotices::new(notice_sender.clone())),
+            outage: Arc::default(),
         };
         match SnapshotRecorder::start(thread) {
             Ok(recorder) => Some(Arc::new(recorder)),

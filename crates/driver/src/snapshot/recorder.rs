@@ -11,6 +11,7 @@ use windlass_workspace::CancelFlag;
 
 use super::change_notices::ChangeNotices;
 use super::recorder_thread::{RecorderThread, SnapshotJob};
+use super::snapshot_outage::SnapshotOutage;
 
 /// Takes snapshots of the working directory around batches of calls.
 #[derive(Debug)]
@@ -19,6 +20,7 @@ pub(crate) struct SnapshotRecorder {
     /// Jobs for the thread, which runs them in order and ends when this is dropped.
     jobs: mpsc::Sender<SnapshotJob>,
     notices: Arc<ChangeNotices>,
+    outage: Arc<SnapshotOutage>,
     /// Cloned into every pending snapshot after a batch; its count tells how many there are.
     pending: Arc<()>,
     /// Cancels snapshots that no caller waits for.
@@ -44,6 +46,7 @@ impl SnapshotRecorder {
     pub(crate) fn start(thread: RecorderThread) -> std::io::Result<Self> {
         let (jobs, asked) = mpsc::channel();
         let notices = Arc::clone(&thread.notices);
+        let outage = Arc::clone(&thread.outage);
         // The first snapshot stores every file, so it is taken only when a call needs it.
         let is_new = !thread.history.has_taken_snapshots();
         std::thread::Builder::new()
@@ -53,11 +56,16 @@ impl SnapshotRecorder {
             batch: Mutex::default(),
             jobs,
             notices,
+            outage,
             pending: Arc::default(),
             cancel_idle: CancelFlag::new(),
             is_warm: AtomicBool::new(is_new),
             has_told_slow: AtomicBool::new(false),
         })
+    }
+
+    pub(crate) fn outage(&self) -> &Arc<SnapshotOutage> {
+        &self.outage
     }
 
     /// The end of a call was reported, so its changes may be reported too.

@@ -12,6 +12,7 @@ use windlass_workspace::{CancelFlag, SnapshotId, WorkspaceError};
 use super::SharedWorkspace;
 use super::change_notices::ChangeNotices;
 use super::change_summary::summarize_changes;
+use super::snapshot_outage::SnapshotOutage;
 use super::span_changes::list_span_changes;
 use crate::clock;
 use crate::rewind::FileHistory;
@@ -37,6 +38,7 @@ pub(crate) struct RecorderThread {
     /// able to drop its temporary files while this thread is busy.
     pub(crate) tool_context: Weak<ToolSessionContext>,
     pub(crate) notices: Arc<ChangeNotices>,
+    pub(crate) outage: Arc<SnapshotOutage>,
 }
 
 /// The thread's state between jobs, for each directory.
@@ -68,6 +70,8 @@ impl RecorderThread {
         let mut is_registered = false;
         // The warning is sent only once there is something to undo.
         let mut untold = None;
+        // A failure that lasts is reported once.
+        let mut told = String::new();
         for job in jobs {
             let is_prepared = matches!(job, SnapshotJob::Prepare { .. });
             let is_batch = matches!(job, SnapshotJob::Before { .. });
@@ -77,7 +81,10 @@ impl RecorderThread {
                 && done.is_ok()
                 && !state.has_span()
             {
-                self.warn(&error);
+                self.warn_once(&error, &mut told);
+            }
+            if is_batch && state.has_span() {
+                told.clear();
             }
             // The snapshot list exists from the first batch on.
             if done.is_ok() && state.has_span() && !is_registered {
@@ -96,9 +103,17 @@ impl RecorderThread {
                 if is_prepared {
                     untold = Some(error);
                 } else {
-                    self.warn(&error);
+                    self.warn_once(&error, &mut told);
                 }
             }
+        }
+    }
+
+    fn warn_once(&self, error: &WorkspaceError, told: &mut String) {
+        let words = error.to_string();
+        if *told != words {
+            self.warn(error);
+            *told = words;
         }
     }
 
@@ -109,15 +124,20 @@ impl RecorderThread {
         job: SnapshotJob,
     ) -> Result<(), WorkspaceError> {
         match job {
-            SnapshotJob::Prepare { cancel } => for_each_root(shared, state, |root, state| {
-                let looked_at = Instant::now();
-                state.prepared = root.look(&cancel)?.map(|id| (id, looked_at));
-                Ok(())
-            }),
+            SnapshotJob::Prepare { cancel } => {
+                let prepared = for_each_root(shared, state, |root, state| {
+                    let looked_at = Instant::now();
+                    state.prepared = root.look(&cancel)?.map(|id| (id, looked_at));
+                    Ok(())
+                });
+                self.record_outage(&prepared, state.roots.iter().all(|it| it.prepared.is_some()));
+                prepared
+            }
             SnapshotJob::Before { cancel, done } => {
                 let begun = for_each_root(shared, state, |root, state| {
                     self.begin_batch(root, state, &cancel)
                 });
+                self.record_outage(&begun, state.roots.iter().all(|it| it.span.is_some()));
                 done.send_replace(true);
                 begun
             }
@@ -196,6 +216,15 @@ impl RecorderThread {
             shared.describe_untold().into_iter().for_each(|words| self.notices.warn(words));
         }
         ended
+    }
+
+    fn record_outage(&self, done: &Result<(), WorkspaceError>, is_covered: bool) {
+        match done {
+            Err(error) => self.outage.record_failure(error),
+            Ok(()) if is_covered => self.outage.end(),
+            // Refused before, which was recorded then.
+            Ok(()) => {}
+        }
     }
 
     fn has_background_work(&self) -> bool {

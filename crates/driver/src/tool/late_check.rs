@@ -1,8 +1,8 @@
-//! Judges a command once more when it starts.
+//! Judges a call once more when it starts.
 //!
 //! A call is judged when it arrives, but others of the same answer may run before it. One of them
 //! may change the shell's directory, or move what this one names, and then its words mean other
-//! files than those that were judged.
+//! files than those that were judged. And the snapshot before it may have failed.
 
 use windlass_permission::{
     PermissionDecision, Policy, PriorDecision, decide, decide_with_file_system,
@@ -11,6 +11,28 @@ use windlass_tool::{ToolRegistry, ToolSessionContext};
 use windlass_vocabulary::{ToolCall, ToolInspection};
 
 use crate::call_inspector::HostFileSystem;
+use crate::snapshot::SnapshotOutage;
+
+/// Why a granted call may not start any more, because no snapshot could be taken before it and the
+/// user does not know that.
+pub(super) fn find_snapshot_objection(
+    call: &ToolCall,
+    inspection: &ToolInspection,
+    policy: &Policy,
+    outage: &SnapshotOutage,
+) -> Option<String> {
+    let why = outage.find_unaccepted()?;
+    let mut now = inspection.clone();
+    outage.add_to(&mut now);
+    let decision = decide(policy, call.clone(), &now, PriorDecision::None);
+    let PermissionDecision::Ask(question) = decision else { return None };
+    question.view().why.contains(why.as_ref()).then(|| {
+        format!(
+            "Not started: what it changes could not be taken back, because the snapshot before it \
+             failed ({why}). Send it again if it is still wanted; then the user is asked."
+        )
+    })
+}
 
 /// Why a granted command may not start any more, as a message for the model. What the user approved
 /// is only checked for denials.

@@ -133,6 +133,7 @@ impl ToolRunner {
         let StartConditions { gate, budget, inspection, .. } = conditions;
         let budget = if has_allowance { budget } else { BudgetGate::default() };
         let snapshots = self.snapshots.clone().filter(|_| inspection.class != EffectClass::Pure);
+        let outage = snapshots.as_ref().map(|recorder| Arc::clone(recorder.outage()));
         self.running.spawn(async move {
             let looked_at = async {
                 let recorder = snapshots?;
@@ -149,13 +150,13 @@ impl ToolRunner {
                 return ticket;
             }
             let policy = &call_context.call_limits.policy;
-            if let Some(why) = late_check::find_late_objection(
-                granted.get(),
-                &inspection,
-                policy,
-                &registry,
-                &tool_context,
-            ) {
+            let call = granted.get();
+            let objection = outage.and_then(|outage| {
+                late_check::find_snapshot_objection(call, &inspection, policy, &outage)
+            });
+            if let Some(why) = objection.or_else(|| {
+                late_check::find_late_objection(call, &inspection, policy, &registry, &tool_context)
+            }) {
                 let outcome = ToolOutcome::failure(why);
                 let _ = events.send(Event::ToolEnded { ticket, outcome }).await;
                 return ticket;

@@ -147,6 +147,10 @@ fn carry_out(
         return Ok(files);
     }
     check_others(&mut files, &options.overwrite)?;
+    if !plan.changes_anything(&options.overwrite) {
+        // Recorded, it would be what an undo takes back, in place of the rewind before it.
+        return Ok(files);
+    }
     let done = kept.restore(by_history, end, |planned| options.overwrite.covers(&planned.path))?;
     let skipped = done.into_iter().filter_map(|restored| match restored {
         RestoredFile::Skipped(path, _) => Some(path),
@@ -165,6 +169,20 @@ fn carry_out(
 struct RewindPlan<'a> {
     by_history: Vec<PlannedRestore>,
     by_snapshots: Vec<(&'a SharedWorkspace, SnapshotPlan)>,
+}
+
+impl RewindPlan<'_> {
+    fn changes_anything(&self, overwrite: &OverwriteChoice) -> bool {
+        let is_changed = |status: &RestoreStatus, path: &Path| match status {
+            RestoreStatus::Restorable => true,
+            RestoreStatus::ChangedByOthers => overwrite.covers(path),
+            RestoreStatus::AlreadyRestored | RestoreStatus::NotStored => false,
+        };
+        self.by_history.iter().any(|planned| is_changed(&planned.status, &planned.path))
+            || self.by_snapshots.iter().any(|(member, planned)| {
+                snapshot_rewind::changes_anything(member, &planned.plan, overwrite)
+            })
+    }
 }
 
 fn plan_rewind<'a>(

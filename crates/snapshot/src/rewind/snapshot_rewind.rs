@@ -89,6 +89,20 @@ pub(super) fn carry_out(
     Ok(failed.map(|outcome| root.join(outcome.path.as_path())).collect())
 }
 
+/// Whether the plan has a step that is not left out.
+pub(super) fn changes_anything(
+    shared: &SharedWorkspace,
+    plan: &RestorePlan,
+    overwrite: &OverwriteChoice,
+) -> bool {
+    let root = shared.resolved_root();
+    plan.steps.iter().any(|step| match step.standing {
+        PathStanding::Unchanged => true,
+        PathStanding::ChangedByOthers => overwrite.covers(&root.join(step.path.as_path())),
+        PathStanding::NotKept | PathStanding::GitLocked => false,
+    })
+}
+
 /// The wall clock in milliseconds since 1970; zero if it is set to an earlier time.
 fn unix_millis() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);

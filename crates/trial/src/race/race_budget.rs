@@ -1,7 +1,11 @@
 //! The common budget of a race: each continuation may spend what the others leave.
+//!
+//! Where a process can reach an open file again (Linux), the file has no name: commands of a
+//! continuation cannot find it, in a copy either, and nothing is left when the race ends.
 
 use std::fs::File;
 use std::io::{Seek as _, SeekFrom};
+use std::os::fd::AsRawFd as _;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,6 +19,8 @@ use windlass_vocabulary::MicroUsd;
 #[derive(Debug)]
 pub(super) struct RaceBudget {
     path: PathBuf,
+    /// The file without a name, from which others are opened.
+    unnamed: Option<File>,
     limit: MicroUsd,
     file: Mutex<SharedBudgetFile>,
 }
@@ -29,10 +35,19 @@ pub(super) struct RaceShare {
 
 impl RaceBudget {
     pub(super) fn create(path: PathBuf, limit: MicroUsd) -> Result<Arc<Self>, CommandError> {
-        let file = SharedBudgetFile::create(&path, limit).map_err(|error| {
+        let failed = |error: std::io::Error| {
             CommandError::failure(format!("{} cannot be made: {error}", path.display()))
-        })?;
-        Ok(Arc::new(Self { path, limit, file: Mutex::new(file) }))
+        };
+        let file = SharedBudgetFile::create(&path, limit).map_err(failed)?;
+        let unnamed = match cfg!(target_os = "linux") {
+            true => {
+                let opened = File::options().read(true).append(true).open(&path);
+                std::fs::remove_file(&path).map_err(failed)?;
+                Some(opened.map_err(failed)?)
+            }
+            false => None,
+        };
+        Ok(Arc::new(Self { path, unnamed, limit, file: Mutex::new(file) }))
     }
 
     /// Adds a share for the session with this journal.
@@ -43,14 +58,16 @@ impl RaceBudget {
 
 impl RaceShare {
     /// The stdin through which a continuation reads and writes the budget, and its path. Its
-    /// commands do not inherit that stdin, `/proc/self/fd/0` leads nowhere else, and in a trial the
-    /// file itself is read-only.
+    /// commands do not inherit that stdin, `/proc/self/fd/0` leads nowhere else for them, and they
+    /// cannot look into processes of ours.
     pub(super) fn open_for_process(&self) -> Result<(Stdio, PathBuf), CommandError> {
         let path = &self.budget.path;
-        if !cfg!(target_os = "linux") {
+        let Some(unnamed) = &self.budget.unnamed else {
             return Ok((Stdio::null(), path.clone()));
-        }
-        let opened = File::options().read(true).append(true).open(path).and_then(|mut file| {
+        };
+        // Opened anew, because a lock belongs to what one call has opened.
+        let own = format!("/proc/self/fd/{}", unnamed.as_raw_fd());
+        let opened = File::options().read(true).append(true).open(own).and_then(|mut file| {
             // Positioned past the end, so that reading it as stdin yields nothing.
             file.seek(SeekFrom::Start(INPUT_PLACE))?;
             Ok(file)

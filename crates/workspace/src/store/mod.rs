@@ -339,8 +339,9 @@ impl ContentStore {
     fn append_pack_names(&self, state: &mut StoreState) -> Result<(), WorkspaceError> {
         let Some(record) = state.pack_names.take_record() else { return Ok(()) };
         let offset = self.append(state, None, &record)?;
-        let segment = state.current.unwrap_or_default();
-        state.pack_names.add_table(segment, offset, &[]);
+        if let Some(segment) = state.current {
+            state.pack_names.add_table(segment, offset, &[]);
+        }
         Ok(())
     }
 
@@ -415,8 +416,14 @@ impl ContentStore {
         let pending = std::mem::take(&mut state.pending);
         match (&*segment.file).write_all(&pending) {
             Ok(()) => {
-                segment.length += pending.len() as u64;
-                segment.indexed = segment.length;
+                let end = segment.length + pending.len() as u64;
+                // A process of an earlier version, which locks no segment, may append to ours.
+                let is_shared = segment.file.metadata().is_ok_and(|found| found.len() != end);
+                if is_shared {
+                    return self.leave_segment(state, number);
+                }
+                segment.length = end;
+                segment.indexed = end;
                 Ok(())
             }
             Err(error) => {
@@ -441,6 +448,22 @@ impl ContentStore {
                 }
             }
         }
+    }
+
+    /// Another process has appended to our segment, so our records are not where they were planned.
+    /// Both append, so all of them are whole: they are found again, and the next record begins a new
+    /// segment.
+    fn leave_segment(&self, state: &mut StoreState, number: u32) -> Result<(), WorkspaceError> {
+        let Some(segment) = state.segments.remove(&number) else { return Ok(()) };
+        let length = segment.length;
+        state.index.retain(|_, place| place.segment != number || u64::from(place.offset) < length);
+        state.pack_names.tables.retain(|(own, offset)| *own != number || u64::from(*offset) < length);
+        let scan = scan_segment(&segment.file, segment.indexed)
+            .map_err(|error| self.disk_error("read", error))?;
+        segment.file.sync_data().map_err(|error| self.disk_error("write", error))?;
+        state.add_scanned(number, segment.file, &scan);
+        state.current = None;
+        Ok(())
     }
 
     /// Measures how much may be written until the next measurement.

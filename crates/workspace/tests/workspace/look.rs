@@ -79,8 +79,13 @@ fn w2_a_change_is_seen_whatever_the_times_say() {
 
 #[test]
 fn w3_with_a_writer_beside_it_the_last_quick_look_is_the_thorough_one() {
-    for round in 0..15 {
-        let mut fixture = Fixture::new();
+    check_writer_beside_looks(15, |_| Fixture::new());
+}
+
+/// In each round on a new tree.
+pub(crate) fn check_writer_beside_looks(rounds: usize, make: impl Fn(usize) -> Fixture) {
+    for round in 0..rounds {
+        let mut fixture = make(round);
         for number in 0..20 {
             fixture.write(&number.to_string(), "start");
         }

@@ -9,6 +9,7 @@
 )]
 
 mod copy_and_pack;
+mod file_systems;
 mod fixture;
 mod full_disk;
 mod git_state;

@@ -1,6 +1,8 @@
 //! The store: damage is detected, limits hold, processes share it, and forgetting keeps live
 //! snapshots.
 
+use std::fs::File;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -295,7 +297,7 @@ fn a_store_that_is_removed_while_it_is_opened_is_begun_anew() {
     use std::os::fd::AsRawFd;
 
     let (mut fixture, before, _) = store_two();
-    let lock = std::fs::File::options().write(true).open(fixture.store.join("lock")).unwrap();
+    let lock = File::options().write(true).open(fixture.store.join("lock")).unwrap();
     rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).unwrap();
     let name = fixture.store.join("lock");
     let root = fixture.root.clone();
@@ -397,4 +399,32 @@ fn w27_processes_that_begin_and_end_beside_each_other_lose_no_snapshot() {
     for snapshot in wanted {
         copy(&mut fixture, snapshot);
     }
+}
+
+/// As a process of a version would that took no lock on segments.
+#[test]
+fn what_another_appends_to_our_segment_costs_no_content() {
+    let mut fixture = Fixture::in_memory();
+    fixture.write("a", "one");
+    fixture.look();
+    let mut other = Fixture::in_memory();
+    other.write("b", Random::new(5).noise(5_000));
+    other.look();
+    let foreign = std::fs::read(&segments(&other.store)[0]).unwrap();
+    let own = &segments(&fixture.store)[0];
+    File::options().append(true).open(own).unwrap().write_all(&foreign).unwrap();
+
+    fixture.write("a", Random::new(6).noise(9_000));
+    let before = fixture.look().id;
+    let tree = fixture.state();
+    fixture.write("a", "three");
+    let after = fixture.look().id;
+    fixture.undo(before, after);
+    assert_same(&fixture.state(), &tree, "in this process");
+    fixture.write("a", "four");
+    fixture.look();
+    fixture.reopen();
+    let place = fixture.store.with_file_name("copy");
+    fixture.workspace().copy_to(before, &place, &CancelFlag::new()).unwrap();
+    assert_same(&crate::fixture::read_tree(&place), &tree, "in a later one");
 }
