@@ -143,7 +143,11 @@ pub fn run(root: &Path, options: &BenchOptions) -> Result<(), String> {
         return write_page(root, figures.transpose()?.as_ref());
     }
     let binary = root.join(&options.binary);
-    let binary = binary.canonicalize().map_err(|why| format!("{}: {why}", binary.display()))?;
+    let is_started = options.only.is_empty() || options.only.iter().any(|one| one.starts_program);
+    let binary = match is_started {
+        true => binary.canonicalize().map_err(|why| format!("{}: {why}", binary.display()))?,
+        false => binary,
+    };
     let binary = binary.to_string_lossy();
     if !options.only.is_empty() {
         let text = fs::read_to_string(&kept).map_err(|why| format!("{FIGURES_FILE}: {why}"))?;
