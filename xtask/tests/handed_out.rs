@@ -9,7 +9,9 @@
 
 use std::path::Path;
 
-use xtask::bench::{BenchFigures, FIGURES_FILE, LimitKind, render_files, render_page};
+use xtask::bench::{
+    BenchFigures, BenchOptions, FIGURES_FILE, LimitKind, render_files, render_page,
+};
 use xtask::dist::DistOptions;
 use xtask::loop_picture::{PICTURE_FILE, render_picture};
 use xtask::site::{find_dead_links, render_contents};
@@ -174,6 +176,9 @@ fn the_page_of_numbers_is_what_the_kept_numbers_say() {
     }
     if let Some(figures) = kept {
         assert_eq!(figures.judge(LimitKind::Wide), Vec::<String>::new());
+        // A limit may be missed, and the page says so; a row without a number says nothing.
+        let page = render_page(Some(&figures));
+        assert!(!page.contains("| not measured"), "cargo xtask bench --only …");
     }
 }
 
@@ -216,6 +221,14 @@ fn a_missed_limit_is_named() {
     let judge = |ours: f64| {
         let value = serde_json::json!({"agents": {"windlass": agent(ours), "floor": agent(4.0)}});
         BenchFigures::parse(&value.to_string()).unwrap().judge(LimitKind::Promised)
+    };
+    let judge = |ours: f64| {
+        // No bench of a crate was run; that is no kept limit.
+        let (gaps, missed): (Vec<_>, Vec<_>) = judge(ours)
+            .into_iter()
+            .partition(|line| line.contains(": not measured; run `cargo xtask bench --only "));
+        assert_eq!(gaps.len(), 9, "{gaps:?}");
+        missed
     };
     assert_eq!(judge(1.0), Vec::<String>::new());
     let missed = judge(8.0);
@@ -275,5 +288,13 @@ fn numbers_of_the_crates_are_read_and_judged() {
     ));
     let missed = page("20100 kB").judge(LimitKind::Promised);
     assert_eq!(missed, ["missed: resident memory of an idle session: 20.10 MB, at most 20 MB"]);
-    assert_eq!(page("much").judge(LimitKind::Promised).len(), 1);
+    assert_eq!(
+        page("much").judge(LimitKind::Promised),
+        [
+            "missed: resident memory of an idle session: not measured: time to the echo   p50 1.2ms  p99 6.0ms  max 6.9ms"
+        ]
+    );
+    assert!(BenchOptions::parse(&["--only", "look,cell"]).is_ok());
+    let refused = BenchOptions::parse(&["--only", "lok"]).unwrap_err();
+    assert!(refused.starts_with("there is no bench `lok`; there are step, "), "{refused}");
 }

@@ -9,8 +9,12 @@ use windlass_vocabulary::{ModelFacts, Prices, Tokens};
 /// only kept but needed by some run.
 #[test]
 fn every_reachable_state_keeps_every_promise() {
-    let report = check::run_check().unwrap_or_else(|problem| panic!("{problem}"));
+    let report = check::run_check().unwrap_or_else(|problem| panic!("{problem}")).to_string();
     println!("{report}");
+    // What is published is what was walked.
+    let page = include_str!("../../../docs/reliability.md");
+    let is_current = page.contains(report.trim_end());
+    assert!(is_current, "cargo xtask reliability --only walk");
 }
 
 /// `windlass bound` prints the same numbers, from the same code.

@@ -3,7 +3,8 @@
 //! agents that are found on PATH are measured beside it, and judged by nobody.
 //!
 //! `--short` is for every change: fewer runs, wide limits, no page. Both compare medians of runs that were
-//! made in turns, so a busy machine slows both and trips nothing.
+//! made in turns, so a busy machine slows both and trips nothing. `--only` measures benches of crates again and
+//! keeps all other numbers.
 
 mod figures;
 mod page;
@@ -11,6 +12,7 @@ mod plot;
 
 use std::fs;
 use std::path::Path;
+use std::process::Output;
 
 use serde_json::{Value, json};
 
@@ -21,13 +23,15 @@ pub use page::render_page;
 pub use plot::render_plot;
 
 /// How it is called.
-pub const USAGE: &str = "cargo xtask bench [--short] [--binary PROGRAM] [--page]";
+pub const USAGE: &str =
+    "cargo xtask bench [--short | --page | --only BENCH[,BENCH]] [--binary PROGRAM]";
 /// Where the numbers are kept that the page is made from.
 pub const FIGURES_FILE: &str = "docs/benchmarks/figures.json";
 /// The page.
 pub const PAGE_FILE: &str = "docs/benchmarks.md";
 
 /// A bench of a crate that fails by itself when it is over its limit.
+#[derive(Debug)]
 struct CrateBench {
     what: &'static str,
     package: &'static str,
@@ -88,6 +92,8 @@ pub struct BenchOptions {
     is_short: bool,
     /// Only write the page again from the numbers that are kept.
     is_page_only: bool,
+    /// Only these benches of crates; all of them when empty.
+    only: Vec<&'static CrateBench>,
     binary: String,
 }
 
@@ -96,21 +102,33 @@ impl BenchOptions {
     ///
     /// # Errors
     ///
-    /// When a word is not known.
+    /// When a word or a bench is not known.
     pub fn parse(words: &[&str]) -> Result<Self, String> {
         let binary = "target/release/windlass".to_owned();
-        let mut options = Self { is_short: false, is_page_only: false, binary };
+        let mut options = Self { is_short: false, is_page_only: false, only: Vec::new(), binary };
         let mut rest = words.iter();
         while let Some(word) = rest.next() {
             match *word {
                 "--short" => options.is_short = true,
                 "--page" => options.is_page_only = true,
+                "--only" => options.only = find_benches(rest.next().copied().unwrap_or_default())?,
                 "--binary" => options.binary = rest.next().copied().unwrap_or_default().to_owned(),
                 other => return Err(format!("`{other}` is not known; {USAGE}")),
             }
         }
         Ok(options)
     }
+}
+
+/// The benches of these names.
+fn find_benches(names: &str) -> Result<Vec<&'static CrateBench>, String> {
+    let find = |name| {
+        CRATE_BENCHES.iter().find(|one| one.bench == name).ok_or_else(|| {
+            let known: Vec<&str> = CRATE_BENCHES.iter().map(|one| one.bench).collect();
+            format!("there is no bench `{name}`; there are {}", known.join(", "))
+        })
+    };
+    names.split(',').map(find).collect()
 }
 
 /// Measures, writes and judges.
@@ -125,8 +143,18 @@ pub fn run(root: &Path, options: &BenchOptions) -> Result<(), String> {
         return write_page(root, figures.transpose()?.as_ref());
     }
     let binary = root.join(&options.binary);
-    let binary = binary.canonicalize().map_err(|why| format!("{}: {why}", binary.display()))?;
+    let is_started = options.only.is_empty() || options.only.iter().any(|one| one.starts_program);
+    let binary = match is_started {
+        true => binary.canonicalize().map_err(|why| format!("{}: {why}", binary.display()))?,
+        false => binary,
+    };
     let binary = binary.to_string_lossy();
+    if !options.only.is_empty() {
+        let text = fs::read_to_string(&kept).map_err(|why| format!("{FIGURES_FILE}: {why}"))?;
+        let mut figures = BenchFigures::parse(&text)?;
+        figures.replace_benches(run_crate_benches(root, &options.only, &binary));
+        return keep(root, &figures);
+    }
     let (reps, turns) = if options.is_short { ("7", "20") } else { ("15", "50") };
     let mut words = vec!["-B", ".ci/bench/measure.py", &binary, "--reps", reps, "--turns", turns];
     if !options.is_short {
@@ -136,17 +164,26 @@ pub fn run(root: &Path, options: &BenchOptions) -> Result<(), String> {
     let mut value: Value = serde_json::from_str(&measured).map_err(|error| error.to_string())?;
     put(&mut value, "machine", json!(describe_machine(root)));
     if !options.is_short {
-        put(&mut value, "benches", run_crate_benches(root, &binary));
+        let all: Vec<&CrateBench> = CRATE_BENCHES.iter().collect();
+        put(&mut value, "benches", Value::Array(run_crate_benches(root, &all, &binary)));
     }
     let figures = BenchFigures::from_value(value)?;
-    if !options.is_short {
-        let folder = root.join("docs/benchmarks");
-        fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
-        fs::write(&kept, figures.to_text()).map_err(|error| error.to_string())?;
-        write_page(root, Some(&figures))?;
+    match options.is_short {
+        true => judge(&figures, LimitKind::Wide),
+        false => keep(root, &figures),
     }
-    let missed =
-        figures.judge(if options.is_short { LimitKind::Wide } else { LimitKind::Promised });
+}
+
+/// Writes the numbers and their page, and judges them.
+fn keep(root: &Path, figures: &BenchFigures) -> Result<(), String> {
+    fs::create_dir_all(root.join("docs/benchmarks")).map_err(|error| error.to_string())?;
+    fs::write(root.join(FIGURES_FILE), figures.to_text()).map_err(|error| error.to_string())?;
+    write_page(root, Some(figures))?;
+    judge(figures, LimitKind::Promised)
+}
+
+fn judge(figures: &BenchFigures, kind: LimitKind) -> Result<(), String> {
+    let missed = figures.judge(kind);
     match missed.is_empty() {
         true => Ok(()),
         false => Err(missed.join("\n")),
@@ -194,31 +231,46 @@ pub fn render_files(figures: Option<&BenchFigures>) -> Vec<RenderedFile> {
     files
 }
 
-/// Runs each bench to its end; one that fails is noted, so that the page shows all of them.
-fn run_crate_benches(root: &Path, binary: &str) -> Value {
-    let rows = CRATE_BENCHES.iter().map(|one| {
+/// Runs each bench to its end; one that fails is noted, so that the page shows all of them. All are built
+/// first: a compiler beside a measurement would be measured, too.
+fn run_crate_benches(root: &Path, benches: &[&CrateBench], binary: &str) -> Vec<Value> {
+    for one in benches {
+        println!("bench: building {}", one.bench);
+        // What went wrong is told when it is run.
+        let _ = start_bench(root, one, binary, &["--no-run"]);
+    }
+    let measure = |one: &&CrateBench| {
         println!("bench: {} {}", one.package, one.bench);
-        let words =
-            ["bench", "--locked", "--quiet", "--package", one.package, "--bench", one.bench];
-        let given = format!("WINDLASS_BENCH_BINARY={binary}");
-        let ended = match one.starts_program {
-            true => {
-                let before = [given.as_str(), "cargo"];
-                let words = [&before[..], &words, &["--profile", "dev"]].concat();
-                run_to_end(root, "env", &words)
-            }
-            false => run_to_end(root, "cargo", &words),
-        };
-        let (is_fine, text) = match ended {
+        let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+        let load = load.split(' ').next().unwrap_or_default();
+        let (is_fine, said) = match start_bench(root, one, binary, &[]) {
             Ok(output) => {
                 (output.status.success(), String::from_utf8_lossy(&output.stdout).into_owned())
             }
             Err(problem) => (false, problem),
         };
         let command = format!("cargo bench -p {} --bench {}", one.package, one.bench);
-        json!({"what": one.what, "command": command, "is_fine": is_fine, "said": text.trim_end()})
-    });
-    Value::Array(rows.collect())
+        let said = said.trim_end();
+        json!({"what": one.what, "command": command, "is_fine": is_fine, "load": load, "said": said})
+    };
+    benches.iter().map(measure).collect()
+}
+
+fn start_bench(
+    root: &Path,
+    bench: &CrateBench,
+    binary: &str,
+    more: &[&str],
+) -> Result<Output, String> {
+    let mut words = vec!["bench", "--locked", "--quiet", "--package", bench.package];
+    words.extend(["--bench", bench.bench]);
+    words.extend(more);
+    if !bench.starts_program {
+        return run_to_end(root, "cargo", &words);
+    }
+    words.extend(["--profile", "dev"]);
+    let given = format!("WINDLASS_BENCH_BINARY={binary}");
+    run_to_end(root, "env", &[&[&given, "cargo"], &words[..]].concat())
 }
 
 fn describe_machine(root: &Path) -> String {

@@ -70,7 +70,7 @@ pub fn render_page(figures: Option<&BenchFigures>) -> String {
         let (value, kept) = match figures.crate_figure(figure) {
             Some(one) if one <= figure.at_most => (figure.describe(one), "yes"),
             Some(one) => (figure.describe(one), "**no**"),
-            None => ("not measured in this run".to_owned(), ""),
+            None => (figures.explain_gap(figure).replace('|', "\\|"), "**no**"),
         };
         let bound = figure.describe_limit();
         page.push_str(&format!("| {} | {value} | | {bound} | {kept} |\n", figure.what));
@@ -90,8 +90,12 @@ pub fn render_page(figures: Option<&BenchFigures>) -> String {
     );
     for bench in figures.benches() {
         let kept = if is_fine(bench) { "" } else { " (a limit was missed)" };
+        let load = match text(bench, "/load") {
+            "" => String::new(),
+            load => format!(", at a load of {load}"),
+        };
         page.push_str(&format!(
-            "\n### {}\n\n`{}`{kept}\n\n```text\n{}\n```\n",
+            "\n### {}\n\n`{}`{load}{kept}\n\n```text\n{}\n```\n",
             text(bench, "/what"),
             text(bench, "/command"),
             text(bench, "/said")

@@ -577,14 +577,18 @@ fn run_on_small_disk(copy: &InstalledCopy, change: &str, command: &str) -> Optio
 #[test]
 fn a_full_disk_and_a_read_only_folder_change_nothing() {
     let copy = InstalledCopy::new();
-    // Digits of checksums cannot be packed to less than half.
+    // Digits of checksums cannot be packed to less than half: there is no room for the download. Blanks can: there is
+    // none for what is unpacked, whose first lines alone would say the right version.
     let noise: String = (0..120_000).map(|line| sha256_like(line) + "\n").collect();
-    copy.host.publish(NEWER, &format!("{}exit\n{noise}", program(NEWER)));
-    for command in ["$VERSIONS/current/windlass update", "sh $SCRIPT"] {
-        for (change, words) in [
-            (":", ["No space left", "space left"]),
-            ("mount -o remount,ro $VERSIONS", ["Read-only file system", "read-only for you"]),
-        ] {
+    let blanks = " ".repeat(8 << 20);
+    let read_only = "mount -o remount,ro $VERSIONS";
+    for (change, padding, words) in [
+        (":", &noise, ["No space left", "space left"]),
+        (":", &blanks, ["No space left", "cannot be written"]),
+        (read_only, &blanks, ["Read-only file system", "read-only for you"]),
+    ] {
+        copy.host.publish(NEWER, &format!("{}exit\n{padding}", program(NEWER)));
+        for command in ["$VERSIONS/current/windlass update", "sh $SCRIPT"] {
             let Some(finished) = run_on_small_disk(&copy, change, command) else {
                 return;
             };
@@ -607,7 +611,9 @@ fn a_full_disk_and_a_read_only_folder_change_nothing() {
         .env("SCRIPT", SCRIPT);
     let finished = run(&mut unshare);
     assert_eq!(finished.code, Some(1), "{finished:?}");
-    assert!(finished.stderr.contains("bin cannot be changed; nothing was changed"), "{finished:?}");
+    let words =
+        "bin cannot be changed; nothing was changed. WINDLASS_INSTALL_DIR names another folder";
+    assert!(finished.stderr.contains(words), "{finished:?}");
     assert_eq!(copy.current(), env!("CARGO_PKG_VERSION"));
 }
 
