@@ -6,7 +6,7 @@ use tokio::runtime::Handle;
 use windlass_driver::SessionSettingsView;
 use windlass_driver::engine_settings::Settings;
 use windlass_driver::{Endpoint, SessionBuilder};
-use windlass_vocabulary::{ModelName, WireFormat};
+use windlass_vocabulary::{ContentBlock, ModelName, WireFormat};
 
 use crate::options::RunOptions;
 use crate::project_files::ProjectFiles;
@@ -155,8 +155,12 @@ pub(crate) fn expand_command(
             Ok(SlashCommand::Show { section, text: overview.render(section) })
         }
         SlashCommand::SubmitPrompt(submission) if !submission.pinned => {
-            let expanded =
-                Handle::current().block_on(expander.expand_piped(submission, piped_from))?;
+            let own_words = piped_from.and_then(|start| match submission.content.as_slice() {
+                [ContentBlock::Text(text)] => text.get(..start).map(str::to_owned),
+                _ => None,
+            });
+            let expanded = expander.expand_with_own_words(submission, own_words);
+            let expanded = Handle::current().block_on(expanded)?;
             Ok(SlashCommand::SubmitPrompt(expanded))
         }
         unchanged @ (SlashCommand::SubmitPrompt(_)

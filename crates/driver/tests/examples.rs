@@ -6,6 +6,8 @@ mod fork;
 mod one_shot;
 #[path = "../examples/own_answerer.rs"]
 mod own_answerer;
+#[path = "../examples/own_store.rs"]
+mod own_store;
 #[path = "../examples/own_tool.rs"]
 mod own_tool;
 #[path = "../examples/resume.rs"]
@@ -48,4 +50,9 @@ fn a_conversation_goes_two_ways() {
 #[test]
 fn a_folder_of_sessions_is_kept() {
     session_store::main().expect("one session of four messages");
+}
+
+#[test]
+fn sessions_are_kept_in_a_store_of_ones_own() {
+    own_store::main().expect("the first exchange in the second request, and no file");
 }

@@ -32,6 +32,7 @@ fn for_each_line(mut from: impl BufRead, mut on_line: impl FnMut(u64, StdinLine)
             Ok(_) => {}
         }
         let is_whole = line.ends_with(b"\n") || (line.len() as u64) < LINE_BYTES_MAX;
+        replace_lone_surrogates(&mut line);
         let input = match is_whole {
             true if line.trim_ascii().is_empty() => continue,
             true => StdinLine::Line(line.trim_ascii().to_vec()),
@@ -42,6 +43,34 @@ fn for_each_line(mut from: impl BufRead, mut on_line: impl FnMut(u64, StdinLine)
             return;
         }
     }
+}
+
+/// Replaces escapes of half a surrogate pair by U+FFFD. Programs write them for text that was cut
+/// inside a character; JSON parsers here would reject the whole line, and with it the prompt.
+fn replace_lone_surrogates(line: &mut [u8]) {
+    let mut at = 0;
+    while let Some(found) = line.get(at..).and_then(|rest| rest.iter().position(|it| *it == b'\\'))
+    {
+        at += found;
+        let second = read_unicode_escape(line, at + ESCAPE_BYTES);
+        at += match read_unicode_escape(line, at) {
+            Some(0xd800..=0xdbff) if matches!(second, Some(0xdc00..=0xdfff)) => 2 * ESCAPE_BYTES,
+            Some(0xd800..=0xdfff) => {
+                if let Some(digits) = line.get_mut(at + 2..at + ESCAPE_BYTES) {
+                    digits.copy_from_slice(b"fffd");
+                }
+                ESCAPE_BYTES
+            }
+            // Also of a backslash, which then begins no escape.
+            Some(_) | None => 2,
+        };
+    }
+}
+
+/// The code unit of the escape `\uXXXX` at this place.
+fn read_unicode_escape(line: &[u8], at: usize) -> Option<u16> {
+    let digits = line.get(at..at + ESCAPE_BYTES)?.strip_prefix(b"\\u")?;
+    u16::from_str_radix(str::from_utf8(digits).ok()?, 16).ok()
 }
 
 fn skip_rest(from: &mut impl BufRead) -> io::Result<()> {
@@ -176,9 +205,30 @@ fn write_lines(lines: &Receiver<String>, state: &StdoutState, mut to: impl Write
     }
 }
 
+/// Of `\uXXXX`.
+const ESCAPE_BYTES: usize = 6;
 /// Bytes per read of standard input.
 const READ_BYTES: usize = 64 * 1024;
 /// Limit on a line: enough for a prompt with many images.
 pub const LINE_BYTES_MAX: u64 = 128 << 20;
 /// Above this many queued bytes there is no room.
 const QUEUED_BYTES_MAX: usize = 4 << 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn half_a_surrogate_pair_is_replaced_and_nothing_else() {
+        for (given, read) in [
+            (r#""a\ud83d""#, r#""a\ufffd""#),
+            (r#""\uDC00\uD83D\uD83D\ude00\n""#, r#""\ufffd\ufffd\uD83D\ude00\n""#),
+            (r#""\\ud83d \u00e9 \ud8""#, r#""\\ud83d \u00e9 \ud8""#),
+            (r"\", r"\"),
+        ] {
+            let mut line = given.as_bytes().to_vec();
+            replace_lone_surrogates(&mut line);
+            assert_eq!(String::from_utf8(line).unwrap(), read);
+        }
+    }
+}

@@ -92,7 +92,11 @@ pub(crate) fn parse_permission_answer(
                 .and_then(Value::as_array)
                 .map(|list| list.iter().filter_map(PermissionUpdate::parse).collect())
                 .unwrap_or_default();
-            let changed = response.get("updatedInput").filter(|input| input.is_object());
+            let changed = response.get("updatedInput").filter(|input| !input.is_null());
+            if changed.is_some_and(|input| !input.is_object()) {
+                // It did not allow the call as it is.
+                return deny("The client's `updatedInput` is not an object".to_owned());
+            }
             let updated_input = changed
                 .filter(|updated| *updated != input)
                 .map(|updated| Json::from_checked(&updated.to_string()));
@@ -338,7 +342,10 @@ mod tests {
             matches!(parse_permission_answer(response, &input).0, PermissionAnswer::Allow { .. })
         };
         assert!(is_allowed(Ok(json!({ "behavior": "allow" }))));
-        for response in [json!({}), json!({ "behavior": "yes" }), json!(null), json!("allow")] {
+        assert!(is_allowed(Ok(json!({ "behavior": "allow", "updatedInput": null }))));
+        let unclear = json!({ "behavior": "allow", "updatedInput": "rm" });
+        let others = [json!({}), json!({ "behavior": "yes" }), json!(null), json!("allow")];
+        for response in others.into_iter().chain([unclear]) {
             assert!(!is_allowed(Ok(response)));
         }
         assert!(!is_allowed(Err("broken".to_owned())));

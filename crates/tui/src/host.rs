@@ -14,6 +14,7 @@ use crate::file_changes::FileChangeView;
 use crate::picker::Picker;
 use crate::slash_command_menu::SlashCommandHint;
 use crate::theme::Theme;
+use crate::typed_prompt::TypedPrompt;
 use crate::validated_input::ValidatedInput;
 
 /// What a prompt asks for.
@@ -71,7 +72,7 @@ pub(crate) type PromptActionFuture =
 /// Implemented by the owner of the session.
 pub(crate) trait TuiHost: Send + Sync {
     /// Resolves what a prompt asks for, or says what is wrong with it. May take long.
-    fn resolve_prompt(&self, prompt: String) -> PromptActionFuture;
+    fn resolve_prompt(&self, prompt: TypedPrompt) -> PromptActionFuture;
 
     /// The list may grow during a session, for example when an MCP server connects.
     fn list_commands(&self) -> Vec<SlashCommandHint>;

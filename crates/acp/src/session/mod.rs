@@ -133,6 +133,8 @@ enum PromptState {
     },
     Running {
         id: Value,
+        /// The name of its message.
+        message: Option<String>,
         is_side_question: bool,
         is_cancelled: bool,
     },
@@ -351,9 +353,10 @@ impl SessionTask {
             PromptState::Running { id, is_side_question: true, .. } => {
                 self.answer_prompt(&id, Ok(PromptStopReason::Cancelled));
             }
-            PromptState::Running { id, is_side_question: false, .. } => {
-                self.prompt =
-                    PromptState::Running { id, is_side_question: false, is_cancelled: true };
+            PromptState::Running { id, message, is_side_question: false, .. } => {
+                let is_side_question = false;
+                let is_cancelled = true;
+                self.prompt = PromptState::Running { id, message, is_side_question, is_cancelled };
                 // A session that does not take this is over, which its notices say next.
                 let _ = self.session.interrupt(Interrupt::User);
             }

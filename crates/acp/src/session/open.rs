@@ -58,7 +58,7 @@ pub(crate) async fn open_session(
         options.mcp.mcp_config.push(build_mcp_config(&params.mcp_servers)?);
     }
     let is_resumed = resume.is_some();
-    options.session.resume = resume.map(Some);
+    options.session.resume = resume.clone().map(Some);
     let plan_options = options.clone();
     let plan_directory = directory.real.clone();
     let spelled = directory.spelled.clone();
@@ -71,6 +71,11 @@ pub(crate) async fn open_session(
     });
     let planned = planned.await.map_err(|error| RpcError::internal(error.to_string()))?;
     let (plan, history) = planned.map_err(|error| explain_refusal(&error, is_resumed))?;
+    // People type names and beginnings of ids. A client would go on with its own word for the session,
+    // which no later message could find.
+    if let Some(id) = resume.filter(|id| *id != plan.session_id) {
+        return Err(RpcError::session_not_found(&id));
+    }
     let started = start_session(plan, options, directory, client, capabilities)?;
     let StartedSession { task, handle, choices } = started;
     for update in &history {

@@ -5,8 +5,10 @@ use windlass_assembly::report::session_report::SessionReport;
 use windlass_assembly::session_overview::SessionOverview;
 use windlass_assembly::slash_command::{self, FrontEnd, SlashCommand};
 use windlass_driver::PromptSubmission;
-use windlass_vocabulary::ContentBlock;
+use windlass_driver::rewind::{RewindOptions, RewindScope};
+use windlass_host::random::generate_uuid;
 use windlass_vocabulary::notice::RunEnding;
+use windlass_vocabulary::{ContentBlock, Outcome};
 
 use super::prompt_blocks::{PromptText, parse_prompt_blocks};
 use super::prompt_ending::end_prompt;
@@ -44,8 +46,12 @@ impl SessionTask {
             }
         };
         let mut is_side_question = false;
+        let mut message = None;
         let sent = match command {
-            SlashCommand::SubmitPrompt(submission) => self.session.submit(submission),
+            SlashCommand::SubmitPrompt(mut submission) => {
+                message = Some(submission.name.get_or_insert_with(generate_uuid).clone());
+                self.session.submit(submission)
+            }
             SlashCommand::Compact(focus) => {
                 let asked = self.session.compact(focus);
                 if let (Ok(()), Some(update)) = (&asked, self.updates.compaction.begin()) {
@@ -77,7 +83,8 @@ impl SessionTask {
         };
         match sent {
             Ok(()) => {
-                self.prompt = PromptState::Running { id, is_side_question, is_cancelled: false };
+                let is_cancelled = false;
+                self.prompt = PromptState::Running { id, message, is_side_question, is_cancelled };
             }
             Err(error) => {
                 let why = format!("the prompt was not accepted: {error}");
@@ -130,13 +137,16 @@ impl SessionTask {
 
     pub(super) async fn end_run(&mut self, ending: &RunEnding) {
         let PromptState::Running { is_side_question: false, .. } = &self.prompt else { return };
-        let PromptState::Running { id, is_cancelled, .. } =
+        let PromptState::Running { id, message, is_cancelled, .. } =
             std::mem::replace(&mut self.prompt, PromptState::None)
         else {
             return;
         };
         if is_cancelled {
             return self.answer_prompt(&id, Ok(PromptStopReason::Cancelled));
+        }
+        if let (Some(Outcome::Refusal), Some(message)) = (ending.outcome, message) {
+            self.drop_refused(message).await;
         }
         let ending = ending.clone();
         let endpoints = self.resources.endpoints.clone();
@@ -147,6 +157,15 @@ impl SessionTask {
             Err(RpcError::internal(format!("the end of the run could not be told: {broken}")))
         });
         self.answer_prompt(&id, outcome);
+    }
+
+    /// Drops a refused prompt and what came after it from the conversation: the protocol says that
+    /// the next request is without them. Files stay as they are.
+    async fn drop_refused(&self, message: String) {
+        let scope = RewindScope { conversation: true, files: false };
+        if let Err(error) = self.session.rewind(message, scope, RewindOptions::default()).await {
+            self.warn(format!("the refused prompt stays in the conversation: {error}"));
+        }
     }
 }
 

@@ -7,14 +7,16 @@ use windlass_permission::PriorDecision;
 use super::prompt_tools::PromptTools;
 use windlass_project::memory::find_mentions;
 
-/// Reads the files that a prompt mentions; `opinion` is what its author decided about reading them.
+/// Reads the files that a prompt mentions. Those that its own words name may be read because the user
+/// named them; the others as if the model read them.
 pub(super) async fn read_mentioned_files(
     prompt: &str,
+    own_words: &str,
     prompt_tools: &PromptTools,
-    opinion: &PriorDecision,
 ) -> Vec<String> {
+    let own_names: Vec<String> = own_words.lines().flat_map(find_mentions).collect();
     let mut names: Vec<String> = Vec::new();
-    for name in prompt.lines().flat_map(find_mentions) {
+    for name in own_names.iter().cloned().chain(prompt.lines().flat_map(find_mentions)) {
         if names.len() < FILES_MAX && !names.contains(&name) {
             names.push(name);
         }
@@ -26,8 +28,12 @@ pub(super) async fn read_mentioned_files(
             Some(rest) => std::env::home_dir().map(|home| home.join(rest)),
             None => Some(prompt_tools.tool_context.files.cwd.join(&name)),
         };
+        let opinion = match own_names.contains(&name) {
+            true => PriorDecision::Allow,
+            false => PriorDecision::None,
+        };
         let content = match path.filter(|path| path.is_file()) {
-            Some(path) => prompt_tools.read_file(&path.to_string_lossy(), opinion.clone()).await,
+            Some(path) => prompt_tools.read_file(&path.to_string_lossy(), opinion).await,
             None => match prompt_tools.read_resource(&name).await {
                 Some(content) => content,
                 None => continue,

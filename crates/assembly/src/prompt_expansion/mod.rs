@@ -11,7 +11,7 @@ mod prompt_tools;
 use std::sync::Arc;
 
 use windlass_driver::{PromptSubmission, SlashCommandCall};
-use windlass_permission::{PriorDecision, Rule};
+use windlass_permission::Rule;
 use windlass_vocabulary::{ContentBlock, ModelName};
 
 pub use prompt_tools::PromptTools;
@@ -75,15 +75,16 @@ impl PromptExpander {
         &self,
         submission: PromptSubmission,
     ) -> Result<PromptSubmission, CommandError> {
-        self.expand_piped(submission, None).await
+        self.expand_with_own_words(submission, None).await
     }
 
-    /// The same for a prompt that standard input was appended to. What a pipe brings, others may have
-    /// written: a file that is named there is read only if the model may read it without asking.
-    pub(crate) async fn expand_piped(
+    /// The same for a prompt of which only these words are the user's own. What was piped in or pasted,
+    /// others may have written: a file that is named there is read only if the model may read it
+    /// without asking.
+    pub async fn expand_with_own_words(
         &self,
         submission: PromptSubmission,
-        piped_from: Option<usize>,
+        own_words: Option<String>,
     ) -> Result<PromptSubmission, CommandError> {
         let typed = match submission.content.as_slice() {
             [ContentBlock::Text(text)] => Some(text.clone()).filter(|text| text.starts_with('/')),
@@ -92,7 +93,7 @@ impl PromptExpander {
         let tools = self.tools.clone();
         let commands = &self.custom_commands;
         let expanded =
-            expand_submission(submission, piped_from, commands, &self.variables, tools).await?;
+            expand_submission(submission, own_words, commands, &self.variables, tools).await?;
         if let Some((telemetry, typed)) = self.telemetry.as_ref().zip(typed) {
             report_command(telemetry, &typed, &expanded);
         }
@@ -104,12 +105,13 @@ impl PromptExpander {
 /// with images is left unchanged.
 async fn expand_submission(
     mut submission: PromptSubmission,
-    piped_from: Option<usize>,
+    own_words: Option<String>,
     custom_commands: &CustomCommands,
     names: &ExpansionVariables,
     prompt_tools: PromptTools,
 ) -> Result<PromptSubmission, CommandError> {
     if let [ContentBlock::Text(text)] = submission.content.as_slice()
+        && may_call_commands(own_words.as_deref())
         && let Some(content) = prompt_tools.mcp_servers.expand_prompt(text).await
     {
         submission.content = content.map_err(CommandError::failure)?;
@@ -118,7 +120,7 @@ async fn expand_submission(
     if let [ContentBlock::Text(text)] = submission.content.as_mut_slice() {
         let text_given = std::mem::take(text);
         let expanded =
-            expand_prompt(text_given, piped_from, custom_commands, names, prompt_tools).await?;
+            expand_prompt(text_given, own_words, custom_commands, names, prompt_tools).await?;
         *text = expanded.text;
         submission.content.extend(expanded.files.into_iter().map(ContentBlock::Text));
         submission.allow.extend(expanded.allow);
@@ -128,23 +130,25 @@ async fn expand_submission(
     Ok(submission)
 }
 
+/// Only the user calls commands: a page that is pasted may begin with a slash.
+fn may_call_commands(own_words: Option<&str>) -> bool {
+    own_words.is_none_or(|words| words.trim_start().starts_with('/'))
+}
+
 /// Expands a prompt into what the model gets. One that names no custom command stays as it is; the files
 /// it mentions are put behind them.
 async fn expand_prompt(
     prompt: String,
-    piped_from: Option<usize>,
+    own_words: Option<String>,
     custom_commands: &CustomCommands,
     names: &ExpansionVariables,
     mut prompt_tools: PromptTools,
 ) -> Result<ExpandedPrompt, CommandError> {
-    let Some((custom, words)) = custom_commands.find_invoked(&prompt) else {
-        let split = piped_from.and_then(|start| prompt.split_at_checked(start));
-        let (typed, piped) = split.unwrap_or((&prompt, ""));
-        // The user named the file, so it may be read.
-        let mut files =
-            file_mention::read_mentioned_files(typed, &prompt_tools, &PriorDecision::Allow).await;
-        let more = file_mention::read_mentioned_files(piped, &prompt_tools, &PriorDecision::None);
-        files.extend(more.await);
+    let found = custom_commands.find_invoked(&prompt);
+    let found = found.filter(|_| may_call_commands(own_words.as_deref()));
+    let Some((custom, words)) = found else {
+        let own_words = own_words.as_deref().unwrap_or(&prompt);
+        let files = file_mention::read_mentioned_files(&prompt, own_words, &prompt_tools).await;
         return Ok(ExpandedPrompt { text: prompt, files, ..ExpandedPrompt::default() });
     };
     let page = custom.read_content().map_err(|problem| {
@@ -195,8 +199,7 @@ async fn expand_prompt(
     let source = if custom.author == CommandAuthor::User { "user" } else { "project" };
     let page =
         Some(SlashCommandCall { name: custom.name.clone(), arguments: words.to_owned(), source });
-    let files =
-        file_mention::read_mentioned_files(&text, &prompt_tools, &PriorDecision::None).await;
+    let files = file_mention::read_mentioned_files(&text, "", &prompt_tools).await;
     Ok(ExpandedPrompt { text, files, allow, model, custom_command: page })
 }
 

@@ -169,6 +169,12 @@ fn a_session_is_loaded_resumed_listed_and_deleted() {
     assert_eq!(client.updates("tool_call").len(), 1);
     client.request("session/close", &json!({"sessionId": session})).expect("closed");
     assert!(client.prompt(&session, "hello?").is_err());
+    // What finds a session for a person is no id: the client would not find it again.
+    for word in [&session[..8], "look around"] {
+        let part = json!({"sessionId": word, "cwd": dirs.work(), "mcpServers": []});
+        let refused = client.request("session/load", &part).expect_err("no id");
+        assert_eq!(refused["code"], -32002, "{word}: {refused}");
+    }
     let before = client.updates("agent_message_chunk").len();
     client.request("session/resume", &known).expect("resumed");
     assert_eq!(client.updates("agent_message_chunk").len(), before, "nothing is replayed");

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use serde_json::{Value, json};
-use windlass_rehearsal::{Script, ScriptedAnswer, ScriptedFault};
+use windlass_rehearsal::{Script, ScriptedAnswer, ScriptedFault, StopReason};
 
 use crate::acp_client::{AcpClient, selected};
 use crate::fixture::{TestDirs, play};
@@ -450,5 +450,81 @@ fn what_is_optional_may_be_null() {
         assert_eq!(client.prompt(&session, "hi").expect("an answer")["stopReason"], "end_turn");
     }
     client.request("session/list", &json!({"cwd": null, "cursor": null})).expect("a list");
+    assert_eq!(client.end(), Some(0));
+}
+
+/// The protocol: the refused prompt and everything after it are not part of the next turn.
+#[test]
+fn a_refused_prompt_leaves_the_conversation_here_and_when_it_is_loaded() {
+    let dirs = TestDirs::new();
+    let script = Script::new()
+        .answer(ScriptedAnswer::text("Hello.").when("A greeting"))
+        .answer(ScriptedAnswer::call("TodoWrite", json!({"todos": []})).when("THE-BAD-THING"))
+        .answer(ScriptedAnswer::text("I would rather not.").stop(StopReason::Refusal))
+        .answer(ScriptedAnswer::text("Gladly.").when("A good thing"))
+        .answer(ScriptedAnswer::text("Welcome back.").when("Again"));
+    let server = play(script);
+    let mut client = AcpClient::start(&dirs, &server.url());
+    client.initialize();
+    let session = client.open(&dirs.work());
+    let stop = |answer: Result<Value, Value>| answer.expect("an answer")["stopReason"].clone();
+    assert_eq!(stop(client.prompt(&session, "A greeting")), "end_turn");
+    let refused = client.send_prompt(&session, "THE-BAD-THING");
+    // It waits meanwhile, and begins after the refused one is gone.
+    let good = client.send_prompt(&session, "A good thing");
+    assert_eq!(stop(client.response(refused)), "refusal");
+    assert_eq!(stop(client.response(good)), "end_turn");
+    client.request("session/close", &json!({"sessionId": session})).expect("closed");
+
+    client.seen.clear();
+    let known = json!({"sessionId": session, "cwd": dirs.work(), "mcpServers": []});
+    client.request("session/load", &known).expect("it is loaded");
+    assert_eq!(client.text("user_message_chunk"), "A greetingA good thing");
+    assert_eq!(client.text("agent_message_chunk"), "Hello.Gladly.");
+    assert_eq!(stop(client.prompt(&session, "Again")), "end_turn");
+
+    let requests = server.requests();
+    for later in requests.iter().filter(|request| request.body.contains("A good thing")) {
+        for gone in ["THE-BAD-THING", "rather not", "TodoWrite\",\"input"] {
+            assert!(!later.body.contains(gone), "{gone}: {}", later.body);
+        }
+        assert!(later.body.contains("A greeting"), "{}", later.body);
+    }
+    assert_eq!(client.end(), Some(0));
+}
+
+/// Names of files are written by others, and programs cut text inside a character.
+#[test]
+fn hostile_names_of_links_read_nothing_and_half_a_character_loses_no_prompt() {
+    let dirs = TestDirs::new();
+    let key = dirs.home().join("key.txt");
+    std::fs::write(&key, "THE-SECRET\n").expect("a file");
+    let key = key.display();
+    let server = play(Script::new().answer(ScriptedAnswer::text("Seen.").repeat(0)));
+    let mut client = AcpClient::start(&dirs, &server.url());
+    client.initialize();
+    let session = client.open(&dirs.work());
+    let place = format!("file://{}", dirs.work().display());
+    for uri in [
+        format!("{place}/a%22%20@%22{key}"),
+        format!("{place}/a%0A@{key}"),
+        format!("https://e.org/ @{key}"),
+    ] {
+        let link = json!({"type": "resource_link", "name": "x", "uri": uri});
+        let prompt = json!({"sessionId": session, "prompt": [link]});
+        client.request("session/prompt", &prompt).expect("an answer");
+    }
+    assert!(server.requests().iter().all(|request| !request.body.contains("THE-SECRET")));
+
+    let params = format!(
+        r#"{{"sessionId":"{session}","prompt":[{{"type":"text","text":"cut \ud83d here"}}]}}"#
+    );
+    let stdin = client.stdin.as_mut().expect("open");
+    let method = "session/prompt";
+    writeln!(stdin, r#"{{"jsonrpc":"2.0","id":77,"method":"{method}","params":{params}}}"#)
+        .expect("it reads");
+    assert_eq!(client.response(77).expect("an answer")["stopReason"], "end_turn");
+    let body = server.requests().pop().expect("a request").body;
+    assert!(body.contains("cut \u{fffd} here"), "{body}");
     assert_eq!(client.end(), Some(0));
 }

@@ -9,7 +9,7 @@ use windlass_rehearsal::{Rehearsal, Script, ScriptedAnswer, ScriptedFault};
 use windlass_vocabulary::{Chore, RequestSource};
 
 use crate::driven::StreamJsonProcess;
-use crate::fixture::{RunningCommand, TestDirs, play, run};
+use crate::fixture::{PATIENCE, RunningCommand, TestDirs, play, run};
 
 const ALL: &str = r#"{"autoMemoryEnabled":true,"afterRun":{"title":true,"suggestion":true}}"#;
 
@@ -152,4 +152,23 @@ fn a_client_that_wants_suggestions_gets_them_behind_the_result() {
     let flags = ["-p", "hi", "--settings", settings, "--prompt-suggestions=off"];
     run(&mut dirs.asking(&server.url(), &flags)).answer();
     assert_eq!(sources(&server), ["main"]);
+}
+
+/// No one can take it up any more, and adapters start the next process at once.
+#[test]
+fn a_suggestion_is_dropped_when_the_input_ends() {
+    let dirs = TestDirs::new();
+    let stuck = ScriptedAnswer::from_fault(ScriptedFault::stall_after_event(0))
+        .when_source(RequestSource::Chore(Chore::Suggestion));
+    let answer = ScriptedAnswer::text("It is done.").when_source(RequestSource::Main);
+    let server = play(Script::new().answer(answer).answer(stuck));
+    let mut driven = StreamJsonProcess::start(&dirs, &server.url(), &[]);
+    let wants = json!({"subtype": "initialize", "promptSuggestions": true});
+    driven.ask(&wants).expect("it begins");
+    driven.prompt("hi");
+    driven.result();
+    assert!(server.wait_for_requests_blocking(2, PATIENCE), "it asks for a suggestion");
+    let ended = Instant::now();
+    assert_eq!(driven.end().code, Some(0));
+    assert!(ended.elapsed() < AFTER_MAX, "it waited for the suggestion");
 }

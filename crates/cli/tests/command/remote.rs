@@ -451,12 +451,17 @@ fn entries_that_are_left_out_are_said_with_what_is_wrong() {
     let settings = dirs.file(".claude/settings.json");
     std::fs::create_dir_all(settings.parent().expect("a folder")).expect("a folder");
     std::fs::write(settings, r#"{"permissions": {"defaultMode": "sideways"}}"#).expect("a file");
+    let settings = dirs.file(".claude/settings.local.json");
+    std::fs::write(settings, r#"{"permissions": {"defaultMode": "auto"}}"#).expect("a file");
     let server = play(Script::new().answer(ScriptedAnswer::text("Fine.").repeat(0)));
     let finished = run(&mut dirs.asking(&server.url(), &["-p", "hi", "--trust-project"]));
     assert_eq!(finished.code, Some(0), "{finished:?}");
-    for words in
-        ["`wire` is left out: its `url`", "`odd` is left out", "\"sideways\" is not a mode"]
-    {
+    for words in [
+        "`wire` is left out: its `url`",
+        "`odd` is left out",
+        "\"sideways\" is not a mode",
+        "there is no mode `auto`",
+    ] {
         assert!(finished.stderr.contains(words), "{words}: {finished:?}");
     }
     let doctor = run(&mut dirs.windlass(&["doctor", "--offline", "--trust-project"]));

@@ -45,13 +45,14 @@ impl TuiEventLoop {
         let host = Arc::clone(&self.host);
         let remembered = prompt.text.clone();
         self.session_runtime.spawn_blocking(move || host.remember_prompt(&remembered));
-        let action = self.host.resolve_prompt(prompt.text.clone());
+        let action = self.host.resolve_prompt(prompt.clone());
         self.spawn_prompt_action(PromptOrigin::Typed, prompt, action);
     }
 
     pub(super) fn submit_choice(&self, prompt: String) {
+        let prompt = TypedPrompt::from(prompt);
         let action = self.host.resolve_prompt(prompt.clone());
-        self.spawn_prompt_action(PromptOrigin::Chosen, prompt.into(), action);
+        self.spawn_prompt_action(PromptOrigin::Chosen, prompt, action);
     }
 
     fn spawn_prompt_action(

@@ -20,7 +20,7 @@ use super::prompt_history::PromptHistory;
 use super::resume_rewind::RewindChoice;
 use super::{NextSession, appearance, list_command_hints, words};
 use crate::file_changes::FileChangeView;
-use crate::typed_prompt::introduce_shell_output;
+use crate::typed_prompt::{TypedPrompt, introduce_shell_output};
 use windlass_assembly::failure_advice;
 use windlass_assembly::options::SettingsOptions;
 use windlass_assembly::prompt_expansion::PromptExpander;
@@ -43,7 +43,7 @@ pub(super) struct PromptHost {
 }
 
 impl TuiHost for PromptHost {
-    fn resolve_prompt(&self, prompt: String) -> PromptActionFuture {
+    fn resolve_prompt(&self, prompt: TypedPrompt) -> PromptActionFuture {
         let handler = Arc::clone(&self.prompt_handler);
         Box::pin(async move {
             handler.handle_prompt(prompt).await.map_err(|error| error.message().to_owned())
@@ -192,10 +192,16 @@ impl PromptHandler {
         reload.lines.into_iter().for_each(|line| self.session.warn(line));
     }
 
-    async fn handle_prompt(&self, prompt: String) -> Result<PromptAction, CommandError> {
+    async fn handle_prompt(&self, typed: TypedPrompt) -> Result<PromptAction, CommandError> {
+        let TypedPrompt { text: prompt, shown } = typed;
         self.reload_changed_settings().await;
         if EXIT_WORDS.contains(&prompt.trim()) {
             return Ok(PromptAction::Quit);
+        }
+        // A long paste is text for the model: a page may begin with `!` or `/`.
+        if !shown.trim_start().starts_with(['!', '/']) {
+            let submission = PromptSubmission::from(prompt);
+            return Ok(PromptAction::SendToModel(self.expand_prompt(submission, shown).await?));
         }
         if let Some(command) = prompt.trim().strip_prefix('!') {
             return self.run_shell_command(command.trim()).await;
@@ -213,7 +219,7 @@ impl PromptHandler {
                 PromptAction::SendToModel(submission)
             }
             SlashCommand::SubmitPrompt(submission) => {
-                PromptAction::SendToModel(self.expand_prompt(submission).await?)
+                PromptAction::SendToModel(self.expand_prompt(submission, shown).await?)
             }
             SlashCommand::Compact(focus) => PromptAction::Compact(focus),
             SlashCommand::Context => match self.session.inventory().await {
@@ -308,6 +314,7 @@ impl PromptHandler {
     async fn expand_prompt(
         &self,
         submission: PromptSubmission,
+        own_words: String,
     ) -> Result<PromptSubmission, CommandError> {
         let names: Vec<String> = match submission.content.as_slice() {
             [ContentBlock::Text(text)] => {
@@ -315,7 +322,8 @@ impl PromptHandler {
             }
             _ => Vec::new(),
         };
-        let mut expanded = self.build_expander().expand(submission).await?;
+        let expander = self.build_expander();
+        let mut expanded = expander.expand_with_own_words(submission, Some(own_words)).await?;
         let shell_outputs: Vec<String> =
             std::mem::take(&mut *self.shell_outputs.lock().unwrap_or_else(PoisonError::into_inner));
         // Behind the prompt: its first words are what a list of sessions shows.

@@ -10,6 +10,55 @@ fn ok() -> Script {
     Script::new().answer(ScriptedAnswer::text("ok").repeat(0))
 }
 
+/// What is pasted, others may have written; what is typed, the user wrote.
+#[test]
+fn a_file_that_is_named_in_a_long_paste_is_read_only_if_the_model_may_read_it_unasked() {
+    let dirs = TestDirs::new();
+    std::fs::write(dirs.file("notes.txt"), "of the project\n").expect("a file");
+    let key = dirs.home().join("key.txt");
+    std::fs::write(&key, "hush\n").expect("a file");
+    let server = play(ok());
+    let mut talk = Talk::begin(dirs.asking::<&str>(&server.url(), &[]));
+    talk.until(READY);
+    let pasted = format!("see @notes.txt and @{}\n", key.display()) + &"a line\n".repeat(20);
+    talk.key(&format!("explain \u{1b}[200~{pasted}\u{1b}[201~"));
+    talk.until("> explain [Pasted 21 lines]");
+    talk.key("\r");
+    talk.when("an answer", |screen| screen.contents().matches("● ok").count() == 1);
+    let body = server.requests().pop().expect("a request").body;
+    assert!(body.contains("of the project"), "{body}");
+    assert!(body.contains("(It was not attached") && !body.contains("hush"), "{body}");
+    talk.until(READY);
+    talk.key(&format!("now @{}\r", key.display()));
+    talk.when("an answer", |screen| screen.contents().matches("● ok").count() == 2);
+    assert!(server.requests().pop().expect("a request").body.contains("hush"));
+    assert_eq!(talk.end(), Some(0));
+}
+
+/// A page may begin with an image of Markdown, `![`, or with a path.
+#[test]
+fn a_long_paste_is_no_command_whatever_it_begins_with() {
+    let dirs = TestDirs::new();
+    let commands = dirs.home().join(".claude/commands");
+    std::fs::create_dir_all(&commands).expect("a folder");
+    std::fs::write(commands.join("deploy.md"), "Deploy it now.").expect("a command");
+    let server = play(ok());
+    let mut talk = Talk::begin(dirs.asking::<&str>(&server.url(), &[]));
+    for (first, answers) in [("!true", 1), ("/deploy", 2), ("/clear", 3)] {
+        talk.until(READY);
+        let pasted = format!("{first}\ntouch ran.txt\n{}", "a line\n".repeat(20));
+        talk.key(&format!("\u{1b}[200~{pasted}\u{1b}[201~"));
+        talk.until("> [Pasted 22 lines]");
+        talk.key("\r");
+        talk.when("an answer", |screen| screen.contents().matches("● ok").count() == answers);
+        let body = server.requests().pop().expect("a request").body;
+        assert!(body.contains(&format!("{first}\\ntouch ran.txt")), "{body}");
+        assert!(!body.contains("Deploy it now."), "{body}");
+        assert!(!dirs.file("ran.txt").exists(), "{first}");
+    }
+    assert_eq!(talk.end(), Some(0));
+}
+
 #[test]
 fn files_and_pastes_are_labels() {
     let dirs = TestDirs::new();
