@@ -58,13 +58,7 @@ impl SessionBuilder {
         if let Some(subagents) = self.tools.subagents.take() {
             self.insert_agent_tool(subagents, &tool_context, &notice_sender, &base_hooks);
         }
-        let outage = snapshots.as_ref().map(|snapshots| Arc::clone(snapshots.outage()));
-        let inspector = Arc::new(CallInspector {
-            registry: Arc::new(self.tools.registry.clone()),
-            tool_context: Arc::clone(&tool_context),
-            policy: self.settings.policy.clone(),
-            outage: outage.unwrap_or_default(),
-        });
+        let inspector = self.build_call_inspector(&tool_context, snapshots.as_deref());
         let model_client = self.build_model_client(routes, &inspector, &notice_sender);
         let Self { settings, model, tools: _, context, record, hooks: hook_setup, nesting } = self;
         let settings = Arc::new(settings);
@@ -147,6 +141,20 @@ impl SessionBuilder {
             waiting_prompts,
             spending,
             client_questions,
+        })
+    }
+
+    fn build_call_inspector(
+        &self,
+        tool_context: &Arc<ToolSessionContext>,
+        snapshots: Option<&SnapshotRecorder>,
+    ) -> Arc<CallInspector> {
+        let outage = snapshots.map(|snapshots| Arc::clone(snapshots.outage()));
+        Arc::new(CallInspector {
+            registry: Arc::new(self.tools.registry.clone()),
+            tool_context: Arc::clone(tool_context),
+            policy: self.settings.policy.clone(),
+            outage: outage.unwrap_or_default(),
         })
     }
 
