@@ -83,7 +83,7 @@ async fn a_process_gets_the_base_environment_and_its_own_entries() {
     assert_eq!(value("TOKEN").as_deref(), Some("own"));
     assert_eq!(value("PATH"), std::env::var("PATH").ok());
     assert_eq!(value("CLAUDE_PROJECT_DIR").map(PathBuf::from), Some(fixture.folder()));
-    // What cargo sets for tests is somebody else's business.
+    // What cargo sets for tests does not concern this one.
     assert_eq!(value("CARGO_PKG_NAME"), None);
     connection.close().await;
 }

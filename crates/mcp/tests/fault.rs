@@ -122,7 +122,7 @@ async fn s2_one_that_crashes_again_and_again_is_given_up() {
     until("giving up", || server.snapshot().status == McpServerStatus::Failed).await;
     let error = server.snapshot().error.unwrap();
     assert!(error.contains("lost 4 times"), "{error}");
-    // Somebody who insists gets it all the same.
+    // A caller that insists gets it all the same.
     server.reconnect().await.unwrap();
     assert_eq!(server.snapshot().status, McpServerStatus::Connected);
 }

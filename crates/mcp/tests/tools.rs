@@ -248,7 +248,7 @@ async fn s5_what_was_allowed_for_a_tool_is_asked_again_when_it_has_changed() {
     }
     let PermissionDecision::Ask(question) = ruling() else { panic!("not asked: {:?}", ruling()) };
     assert!(question.view().why.contains("has changed what its tool `echo`"));
-    // Whoever says yes says it to the tool as it is now.
+    // A yes counts for the tool as it is now.
     tools.call(echo, json!({"text": "second"})).await;
     assert!(matches!(ruling(), PermissionDecision::Allow(_)));
 }

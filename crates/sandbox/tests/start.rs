@@ -17,7 +17,7 @@ use windlass_sandbox::{Sandbox, SandboxBackend, SandboxPlan, SandboxProbeOptions
 const ROUNDS: usize = 16;
 /// Starts measured at a time.
 const STARTS: usize = 10;
-/// A series may fall together with somebody else's work; one that does not is enough.
+/// A series may coincide with the work of others; one that does not is enough.
 const SERIES_MAX: usize = 3;
 /// As the promise says.
 const RATIO_MAX: f64 = 1.5;
@@ -90,7 +90,7 @@ fn a_start_costs_at_most_half_more_than_bubblewraps_own() {
     let beside = us.with_file_name("windlass-sandbox");
     let runner = if beside.exists() { beside } else { runner_in(programs.path()) };
     if is_root() {
-        // Once more as somebody who has no control groups.
+        // Once more as a user without control groups.
         let nobody = programs.path().join("start");
         std::fs::copy(us, &nobody).unwrap();
         let mut command = Command::new("setpriv");

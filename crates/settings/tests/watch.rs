@@ -104,7 +104,7 @@ fn a_file_that_breaks_goes_on_saying_what_it_said() {
     test_project.write(USER, "{");
     let (loaded, lines) = watch.reload(&request, &[]);
     assert!(loaded.is_broken() && !loaded.rules.ask.is_empty() && lines.is_empty());
-    // And goes on doing so, if somebody refuses that it is mended.
+    // And continues to, if a hook refuses the correction.
     test_project.write(USER, "{}");
     let (loaded, _) = watch.reload(&request, &[test_project.path(USER)]);
     assert!(loaded.is_broken() && !loaded.rules.ask.is_empty());
@@ -138,7 +138,7 @@ fn trust_is_asked_for_again_and_what_is_said_elsewhere_is_heard() {
     test_project.write(PROJECT, hooked("false"));
     let (loaded, _) = watch.reload(&request, &[]);
     assert_eq!((loaded.hooks.len(), loaded.trust.state), (0, TrustState::Changed));
-    // Somebody says yes in another window.
+    // The user says yes in another window.
     assert!(!watch.is_stale(&request));
     test_project.trust();
     assert!(watch.is_stale(&request));

@@ -10,7 +10,7 @@ use crate::held_session::{HeldSession, SECRET, for_each_user, last_tool_result};
 /// Tells of each attempt whether it worked. Only what is on every machine is used; sockets that bash
 /// cannot open are tried with Python where there is one.
 const ATTACKS: &str = r#"#!/bin/bash
-# A Python below somebody's home does not start here, and would seem to be held.
+# A Python below a user's home does not start here, and would seem to be held.
 export PATH=/usr/bin:/bin:$PATH
 try() { local name=$1; shift; if "$@" >/dev/null 2>&1; then echo "HOLE $name"; else echo "held $name"; fi; }
 write() { echo x > "$1"; }
@@ -129,7 +129,7 @@ fn a_program_that_a_read_only_command_starts_is_held() {
             0,
         )
         .expect("a pipe");
-        // Somebody waits for what is written there.
+        // A reader waits for what is written there.
         let _reader =
             fs::OpenOptions::new().read(true).write(true).open(base.join("fifo")).expect("a pipe");
         let script = ATTACKS

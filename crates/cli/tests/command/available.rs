@@ -1,4 +1,4 @@
-//! Which models may be asked: those that settings leave to choose, wherever somebody names one, and those
+//! Which models may be asked: those that settings leave to choose, wherever a user names one, and those
 //! that agents ask for.
 
 use std::path::Path;

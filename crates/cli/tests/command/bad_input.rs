@@ -148,7 +148,7 @@ fn an_environment_that_makes_no_sense_is_refused() {
     }
 }
 
-/// What somebody else's file holds is not ours to repair.
+/// A file of another program is not ours to repair.
 #[test]
 fn a_file_that_is_no_journal_is_left_as_it_is() {
     let dirs = TestDirs::new();

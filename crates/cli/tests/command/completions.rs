@@ -126,7 +126,7 @@ fn a_value_behind_an_equals_sign_is_completed_however_the_shell_cuts_it() {
     assert_eq!(ask(&["no-command", "nothing"]), "");
 }
 
-/// A shell inserts a word as it is, and whoever wrote the project named its agents.
+/// A shell inserts a word as it is, and the author of the project named its agents.
 #[test]
 fn a_word_that_a_shell_would_run_is_not_offered() {
     let dirs = TestDirs::new();

@@ -117,7 +117,7 @@ fn a_pack_goes_on_on_another_machine_and_a_bad_one_leaves_nothing() {
     assert!(again.error_line(1).contains("already exists here"));
 }
 
-/// A pack of this session with empty files of these names, as somebody else's program could write it.
+/// A pack of this session with empty files of these names, as another program could write it.
 fn build_pack(names: &[&str]) -> String {
     const EMPTY: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
     let files = names.iter().map(|name| json!({"name": name, "bytes": 0, "sha256": EMPTY}));

@@ -155,7 +155,7 @@ fn feedback_after_a_tool_and_an_end_by_a_hook() {
     let finished = go(&dirs, &server, &[ALL, "--output-format", "json"]);
     assert_eq!(result(&finished)["terminal_reason"], "hook_stopped", "{finished:?}");
     assert_eq!(server.requests().len(), 1);
-    // It is as somebody wanted it: no failure, in the result and in the code.
+    // The hook ended it on purpose: no failure, in the result and in the code.
     assert_eq!((&result(&finished)["is_error"], finished.code), (&json!(false), Some(0)));
     assert!(finished.stderr.contains("enough"), "{finished:?}");
 }

@@ -229,7 +229,7 @@ fn a_locked_key_ring_is_told_only_to_those_who_need_it() {
     let mut command = bus.windlass(&dirs, &["key", "set", "anthropic"]);
     let finished = run_with_input(&mut command, b"sk-other");
     assert!(finished.error_line(1).contains("locked"), "{finished:?}");
-    // Whoever has no key there hears nothing of it.
+    // A user without a key there sees nothing of it.
     let mut command = bus.windlass(&dirs, &["-p", "hi", "--model", "gemini/gemini-4-argon"]);
     let finished = run(&mut command);
     assert!(!finished.error_line(1).contains("locked"), "{finished:?}");

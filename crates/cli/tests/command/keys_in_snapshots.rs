@@ -1,4 +1,4 @@
-//! Files that hold a key of ours are kept by no snapshot and travel in no pack, whoever looks.
+//! Files that hold a key of ours are in no snapshot and in no pack, whichever session looks.
 
 use std::path::Path;
 use std::process::Command;

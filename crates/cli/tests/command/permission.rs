@@ -183,7 +183,7 @@ fn several_directories_can_be_added() {
     }
 }
 
-/// One page for whoever asks, and how often somebody did.
+/// One page for every request, and the number of requests.
 fn page() -> (String, std::sync::Arc<std::sync::atomic::AtomicUsize>) {
     use std::io::{BufRead, Write};
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");

@@ -105,7 +105,7 @@ fn a_side_question_is_answered_and_forgotten() {
     assert_eq!(driven.end().code, Some(0));
 }
 
-/// Pages and styles that were written since are found when somebody says so.
+/// Pages and styles that were written since are found on request.
 #[test]
 fn pages_and_styles_are_looked_for_again() {
     let dirs = TestDirs::new();

@@ -74,7 +74,7 @@ fn no_key_is_in_anything_that_is_written() {
         .answer(ScriptedAnswer::call("Read", json!({"file_path": dirs.file("planted.txt")})))
         .answer(ScriptedAnswer::text("Over.").repeat(0));
     let server = play(script);
-    // Whoever pastes one into a prompt meant the words around it.
+    // A user who pastes one into a prompt means the words around it.
     let prompt = format!("go, and never mind {KEY}");
     let flags = ["-p", &prompt, "--dangerously-skip-permissions", "--verbose"];
     let finished = run(&mut asking(&dirs, &server.url(), &flags));
@@ -123,7 +123,7 @@ fn no_key_is_in_an_error() {
     says_none(&dirs, &finished);
 }
 
-/// Held commands see no environment but their own, whoever they look at.
+/// Held commands see only their own environment, whichever process they look at.
 #[cfg(target_os = "linux")]
 #[test]
 fn no_key_is_in_any_process_that_a_held_command_can_see() {

@@ -1,5 +1,5 @@
 //! Our tools for other clients: `windlass mcp serve` through the real binary, spoken to by our own
-//! client, by a whole session, and by somebody who does not know the protocol.
+//! client, by a whole session, and by a client that does not know the protocol.
 
 use std::io::{BufRead, BufReader, Write};
 use std::sync::Arc;
@@ -144,7 +144,7 @@ fn a_call_that_is_given_up_ends_with_everything_it_started() {
         until("the end of it", || (!lives(pid.trim())).then_some(())).await;
         let (said, _) = call(&connection, "Bash", json!({"command": "echo still here"})).await;
         assert!(said.contains("still here"), "{said}");
-        // Progress is told to whoever wants it.
+        // Progress is sent to clients that ask for it.
         let (say, mut heard) = tokio::sync::mpsc::channel(64);
         let mut terms = McpCallOptions::with_limit(PATIENCE);
         terms.progress = ProgressSender::from_sender(say);

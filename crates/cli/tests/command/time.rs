@@ -1,5 +1,5 @@
 //! Sessions played again: every decision comes out the same, is shown step by step, is explained, and
-//! can be given to somebody else without what was said.
+//! can be given to another person without the conversation.
 
 use rustix::process::Signal;
 use serde_json::{Value, json};

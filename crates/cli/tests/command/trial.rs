@@ -91,7 +91,7 @@ fn w33_what_a_person_changed_meanwhile_is_a_conflict_and_is_told() {
     let (_server, ended) = dry_run(&dirs, "echo two > a; echo two > b; echo n > new", &[]);
     output(&ended);
     write(&dirs.file("a"), "mine\n");
-    // The trial did not touch this one: whoever changes it, it is no conflict.
+    // The trial did not touch this one: a change by others is not a conflict.
     write(&dirs.file("c"), "mine\n");
     let refused = run(&mut dirs.windlass(&["apply"]));
     let line = refused.error_line(1);

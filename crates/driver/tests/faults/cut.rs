@@ -147,7 +147,7 @@ async fn m17_cut_after_a_call_that_has_not_started() {
         assert!(!fixture.rehearsal.requests()[1].body.contains("I begin."), "{wire:?}");
         assert_eq!(recorder.ran(), [LOOK, ACT], "{wire:?}");
 
-        // Somebody is still being asked: the question goes with the answer.
+        // The user is still being asked: the question goes with the answer.
         let first = Says::call("Act", json!({"at": "b"})).text_after("And now?");
         let cut = (1..first.encode_events(wire, 1).len()).find(|events| {
             complete(wire, &first.encode_events(wire, 1)[..*events].concat()).0 == 1

@@ -157,7 +157,7 @@ async fn m21_signs_of_life_alone_are_cut_later() {
         ping: Some(Duration::from_millis(10)),
     };
     let stopped = WIRES.map(|wire| tokio::spawn(stops(wire, timeouts, fault(wire))));
-    // Whoever wants the raw events gets no longer patience.
+    // A caller that wants the raw events gets no longer patience.
     let wire = WireFormat::AnthropicMessages;
     let rehearsal = crate::fixture::rehearse([half().fault(fault(wire))]).await;
     let options = FixtureOptions::on(wire).timeouts(timeouts).without_retries();

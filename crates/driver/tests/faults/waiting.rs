@@ -52,7 +52,7 @@ async fn m01_rate_limit_beyond_reason_is_clamped_or_given_up() {
             let (ending, received) = fixture.run("hi").await;
             assert_failed(&ending, FailureKind::RateLimited);
             assert_eq!(waits(&received), [], "{wire:?}, {wish}");
-            // Somebody who would wait for ever waits an hour.
+            // A caller that would wait forever waits an hour.
             let options = FixtureOptions::on(wire)
                 .with(|settings| settings.retry.wait_max = Millis(u64::MAX));
             let mut fixture = options.play(answers).await;

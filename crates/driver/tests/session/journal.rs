@@ -36,7 +36,7 @@ async fn a_session_is_continued_from_its_journal() {
     }
 }
 
-/// Whoever goes on sends what would have been sent without the pause, byte for byte, so the
+/// A resumed session sends what would have been sent without the pause, byte for byte, so the
 /// provider's prompt cache is read on: the same conversation in one session, and in a new one for
 /// every message.
 #[tokio::test]
@@ -125,7 +125,7 @@ async fn a_session_is_continued_with_other_settings() {
     assert!(history(&requests[2]).starts_with(before), "what was said stays as it was");
 }
 
-/// Whoever reads the journal without replaying it finds what was about to run, what it cost and what
+/// A reader of the journal finds without replaying it what was about to run, what it cost and what
 /// filled the window.
 #[tokio::test]
 async fn what_follows_from_events_is_noted_beside_them() {

@@ -12,7 +12,7 @@ use crate::fixture::{
     FixtureOptions, assert_completed, assert_ended, ended, last_request, rehearse, until,
 };
 
-/// A tool that waits until somebody writes into its pipe.
+/// A tool that waits until the test writes into its pipe.
 fn held(directory: &Path) -> Says {
     let pipe = directory.join("pipe");
     let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();

@@ -1,4 +1,4 @@
-//! Encrypted connections: a certificate somebody vouches for works, any other is refused for good.
+//! Encrypted connections: a trusted certificate works, any other is refused for good.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Files go back while the session is open, to a message its sender named; and whoever wants to hears
+//! Files go back while the session is open, to a message its sender named; and a client can hear
 //! of every line of the transcript before its message is told.
 
 use std::sync::{Arc, Mutex};
@@ -66,7 +66,7 @@ async fn files_go_back_to_a_message_that_was_named() {
     assert!(file.exists());
     let unknown = session.rewind_files("somebody else's", look).await;
     assert!(matches!(unknown, Err(RewindError::NoMessage(_))), "{unknown:?}");
-    // Somebody else changes it meanwhile.
+    // Another program changes it meanwhile.
     std::fs::write(&file, "by hand\n").unwrap();
     let refused = session.rewind_files(PROMPT, RewindOptions::default()).await;
     assert!(matches!(refused, Err(RewindError::ChangedByOthers(_))), "{refused:?}");

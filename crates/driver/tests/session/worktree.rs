@@ -111,7 +111,7 @@ async fn a_worktree_in_which_nothing_happened_is_gone() {
     assert!(result.body.contains("/agent-1"), "{}", result.body);
 }
 
-/// Whoever made them was killed: nothing but the folder beside the journal tells of them.
+/// Their session was killed: only the folder beside the journal tells of them.
 #[tokio::test]
 async fn worktrees_that_a_killed_session_left_are_looked_after() {
     let options = FixtureOptions::default();

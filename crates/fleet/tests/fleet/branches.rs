@@ -1,4 +1,4 @@
-//! Results as branches: pushed by the worker, and never over somebody else's work.
+//! Results as branches: pushed by the worker, and never over another person's work.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -104,7 +104,7 @@ fn what_a_session_changed_is_pushed_as_a_branch() {
     assert_eq!((&row["branch"], &row["branch_problem"]), (&Value::Null, &Value::Null));
     assert!(!git(&origin, &["branch", "--list"]).contains("two"));
 
-    // A branch of somebody else stays, and the session says so.
+    // Another person's branch stays, and the session says so.
     run_git(&fleet.path("work"), &["push", "-q", origin.to_str().unwrap(), "trunk:windlass/three"]);
     let before = git(&origin, &["rev-parse", "windlass/three", "trunk"]);
     for branch in ["windlass/three", "trunk", "windlass/one"] {

@@ -30,7 +30,7 @@ pub(crate) enum Step {
     TooLong { summary: Summary },
     /// The provider says the media are too large.
     MediaTooLarge { summary: Summary },
-    /// Somebody wants history compacted.
+    /// The user wants history compacted.
     Compact { summary: Summary },
 }
 

@@ -16,7 +16,7 @@ pub(crate) enum Outcome {
 
 pub(crate) use Outcome::{Allow, Ask, Deny};
 
-/// A policy at `/w/repo` with somebody to ask. Rules: `+` allows, `?` asks, `-` denies.
+/// A policy at `/w/repo` with a user to ask. Rules: `+` allows, `?` asks, `-` denies.
 pub(crate) fn policy(mode: PermissionMode, rules: &[&str]) -> Policy {
     let mut sorted = Rules::default();
     for text in rules {

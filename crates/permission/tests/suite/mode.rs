@@ -1,4 +1,4 @@
-//! What each mode does with each kind of call, with and without somebody to ask.
+//! What each mode does with each kind of call, with and without a user to ask.
 
 use serde_json::{Value, json};
 use windlass_permission::{PermissionDecision, Policy, PriorDecision, decide};
@@ -19,7 +19,7 @@ fn every_mode_with_every_kind_of_call() {
     let edit = |path: &str| ("Edit", json!({"file_path": path}));
     let bash = |command: &str| ("Bash", json!({"command": command}));
     // Rules, call, then what each mode says: default, acceptEdits, plan, dontAsk, bypass; first
-    // with somebody to ask, then without.
+    // with a user to ask, then without.
     type Row<'a> = (&'a [&'a str], (&'a str, Value), [Outcome; 5], [Outcome; 5]);
     let rows: Vec<Row<'_>> = vec![
         (

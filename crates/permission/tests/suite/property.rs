@@ -115,7 +115,7 @@ proptest! {
     fn what_a_rule_denies_no_allow_and_no_hook_lifts(
         policy in policies(), call in calls(), extra in prop::collection::vec(rules(), 1..4),
     ) {
-        // With somebody to ask and in these modes only a deny rule denies.
+        // With a user to ask and in these modes only a deny rule denies.
         let mode = if policy.mode == PermissionMode::DontAsk { PermissionMode::Default } else { policy.mode };
         let policy = Policy { mode, can_ask: true, ..policy };
         let mut allows = policy.clone();

@@ -2,7 +2,7 @@
 
 use crate::sandbox_fixture::{Backend, SandboxFixture, people};
 
-/// Runs the runner as somebody, without a backend of choice.
+/// Runs the runner as another user, without a backend of choice.
 fn any(
     fixture: &SandboxFixture,
     before: &[&str],

@@ -83,7 +83,7 @@ fn secrets_cannot_be_read() {
     });
 }
 
-/// A second name that somebody gave a secret inside the project does not show it.
+/// A second name for a secret inside the project does not show it.
 #[test]
 fn a_hard_link_to_a_secret_is_hidden() {
     everyone(Backend::Bubblewrap, |fixture| {

@@ -367,7 +367,7 @@ fn a_protected_file_that_is_replaced_outside_is_held_again() {
             assert!(!planted(&fresh, ".envrc") && !planted(&fresh, ".git/config"), "{name}");
             assert_eq!(fs::read_to_string(fresh.project.join(".envrc")).unwrap(), "new\n");
             assert!(!ended.stderr.contains("taken back"), "{name} {lasting}: {ended:?}");
-            // Somebody should look at it all the same.
+            // The user should look at it all the same.
             assert!(ended.stderr.contains("left alone"), "{name} {lasting}: {ended:?}");
         }
     });

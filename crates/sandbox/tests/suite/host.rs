@@ -1,5 +1,5 @@
 //! Everything of the host that is not a file: sockets, the network, other processes, secrets in
-//! environments, and whoever tries to outlive the call.
+//! environments, and processes that try to outlive the call.
 
 use std::fs;
 use std::io::{Read as _, Write as _};

@@ -11,7 +11,7 @@ const MAKE: &str = "set -e; export GIT_AUTHOR_NAME=A GIT_AUTHOR_EMAIL=a GIT_COMM
      echo 'gitdir: ../git' > deep/er/sub/.git; git worktree add -q tree
      printf '[alias]\nown = \"!true\"\n' >> sub/.git/config";
 
-/// What somebody outside does there later.
+/// What a program outside does there later.
 fn visit(fixture: &SandboxFixture, directory: &str) {
     fixture.free(&format!(
         "cd {directory}; export GIT_AUTHOR_NAME=A GIT_AUTHOR_EMAIL=a GIT_COMMITTER_NAME=A \

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::process::{Pid, PidfdFlags};
 
-/// In the environment of whoever stands where the engine stands, and in nobody else's.
+/// In the environment of the process in the engine's place, and in no other.
 pub(crate) const CANARY: &str = "canary-5e1f0c77";
 
 /// Everything ends long before; a test that waits this long has failed.
@@ -27,7 +27,7 @@ fn unused_user() -> u32 {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RunAs {
-    /// Whoever runs the tests; in CI that is root.
+    /// The user who runs the tests; in CI that is root.
     Oneself,
     Nobody,
 }
@@ -110,7 +110,7 @@ impl SandboxFixture {
         fixture
     }
 
-    /// More options for whoever stands where the engine stands.
+    /// More options for the process in the engine's place.
     pub(crate) fn with(mut self, options: &[&str]) -> Self {
         self.options.extend(options.iter().map(|option| (*option).to_owned()));
         self

@@ -54,7 +54,7 @@ impl MarkdownStream {
     }
 
     /// Bytes that were rendered so far, counted every time.
-    pub(crate) fn drawn_bytes(&self) -> usize {
+    pub fn drawn_bytes(&self) -> usize {
         self.drawn_bytes
     }
 

@@ -19,7 +19,7 @@ async fn creates_and_replaces() {
     assert_eq!(structured(&outcome), expected);
     assert_eq!(std::fs::read(&path).unwrap(), b"one\n");
 
-    // What it wrote itself it knows; what somebody else wrote must be read first.
+    // It knows what it wrote itself; what others wrote must be read first.
     std::fs::set_permissions(&path, PermissionsExt::from_mode(0o640)).unwrap();
     let input = json!({"file_path": path, "content": "two\n"});
     let outcome = project.call("Write", input.clone()).await;

@@ -222,7 +222,7 @@ fn questions_of_the_model_are_answered_one_by_one() {
     assert_eq!(talk.end(), Some(0));
 }
 
-/// Somebody types while a question comes up: what was meant for the prompt answers nothing.
+/// The user types while a question appears: keys for the prompt answer nothing.
 #[test]
 fn keys_meant_for_something_else_answer_nothing() {
     let dirs = TestDirs::new();

@@ -53,7 +53,7 @@ fn an_image_that_is_dragged_in_is_mentioned_and_sent() {
     }
 }
 
-/// Whoever drags an image in from elsewhere wants it to be seen: it is brought, and nothing else of
+/// A user who drags an image in from elsewhere wants the model to see it: it is brought, and nothing else of
 /// that place may be read. What is not there is told.
 #[test]
 fn an_image_from_elsewhere_is_brought() {

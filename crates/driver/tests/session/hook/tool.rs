@@ -1,4 +1,4 @@
-//! Hooks before, after and around tools, and in the place of whoever is asked.
+//! Hooks before, after and around tools, and in place of the user.
 
 use serde_json::json;
 use windlass_permission::Rule;
