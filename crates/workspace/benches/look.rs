@@ -84,7 +84,10 @@ fn measure(tree: &Tree, is_measured: bool) -> Vec<Goal> {
     let mut workspace = None;
     let opened = time(|| workspace = Some(open()));
     let mut workspace = workspace.unwrap();
-    println!("{files} files, {} ignored: first look {first:.1?}, opened again {opened:.1?}", tree.ignored);
+    println!(
+        "{files} files, {} ignored: first look {first:.1?}, opened again {opened:.1?}",
+        tree.ignored
+    );
     git(&root, &["status"]);
     workspace.look(LookDepth::Quick, &cancel).unwrap();
 

@@ -44,7 +44,10 @@ fn a_rewind_that_restores_nothing_leaves_the_one_before_it_to_be_undone() {
     write(&dirs.file("b"), "a person's\n");
     rewind(&dirs, &["--to", "1", "--files", "--skip-changed"]);
     rewind(&dirs, &["--undo", "--skip-changed"]);
-    assert_eq!((text(&dirs.file("a")), text(&dirs.file("b"))), ("two\n".into(), "a person's\n".into()));
+    assert_eq!(
+        (text(&dirs.file("a")), text(&dirs.file("b"))),
+        ("two\n".into(), "a person's\n".into())
+    );
 }
 
 #[test]

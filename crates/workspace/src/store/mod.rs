@@ -457,7 +457,10 @@ impl ContentStore {
         let Some(segment) = state.segments.remove(&number) else { return Ok(()) };
         let length = segment.length;
         state.index.retain(|_, place| place.segment != number || u64::from(place.offset) < length);
-        state.pack_names.tables.retain(|(own, offset)| *own != number || u64::from(*offset) < length);
+        state
+            .pack_names
+            .tables
+            .retain(|(own, offset)| *own != number || u64::from(*offset) < length);
         let scan = scan_segment(&segment.file, segment.indexed)
             .map_err(|error| self.disk_error("read", error))?;
         segment.file.sync_data().map_err(|error| self.disk_error("write", error))?;
