@@ -10,7 +10,7 @@ use windlass_driver::{CommandCellConfig, ToolCellLauncher, ToolSessionContext};
 use windlass_host::environment::process_environment;
 use windlass_host::user_directories;
 use windlass_permission::{CellSupport, Policy, Rules};
-use windlass_sandbox::{Cell, SYSTEM_SECRETS, SandboxProbeOptions, secrets};
+use windlass_sandbox::{Cell, SYSTEM_SECRETS, SandboxProbeOptions, list_other_homes, secrets};
 
 use crate::sandbox::{ENTRY_SUBCOMMAND, resolve_path};
 
@@ -51,12 +51,21 @@ pub fn find_support() -> CellSupport {
     Cell::probe().map_or(CellSupport::Missing, |_| CellSupport::Available)
 }
 
-/// Files that our tools must not read through another hard link.
+/// Files that our tools must not read through another hard link, nor find by walking a directory.
 fn list_secrets(policy: &Policy, cwd: &Path) -> Vec<PathBuf> {
     let home = std::env::home_dir();
     let mut secrets = list_denied_paths(&policy.rules, cwd, home.as_deref());
-    secrets.extend(home.iter().flat_map(|home| secrets::list_home_secrets(home)));
+    let real_home = home.as_ref().and_then(|home| home.canonicalize().ok());
+    let is_root = |other: &PathBuf| policy.directories.iter().any(|root| other.starts_with(root));
+    // Other homes are outside, unless the session works above them.
+    let others = list_other_homes(home.as_deref()).into_iter().filter(is_root);
+    let homes = home.iter().chain(&real_home).cloned().chain(others);
+    secrets.extend(homes.flat_map(|home| secrets::list_home_secrets(&home)));
     secrets.extend(SYSTEM_SECRETS.iter().map(PathBuf::from));
+    let real: Vec<PathBuf> = secrets.iter().filter_map(|path| path.canonicalize().ok()).collect();
+    secrets.extend(real);
+    secrets.sort_unstable();
+    secrets.dedup();
     secrets
 }
 

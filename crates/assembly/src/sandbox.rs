@@ -41,6 +41,8 @@ pub struct SandboxConfig {
     pub excluded_commands: Vec<String>,
     pub allow_unsandboxed_commands: bool,
     pub allowed_domains: Vec<String>,
+    /// The administrator alone says which domains are allowed.
+    pub allow_managed_domains_only: bool,
     pub denied_domains: Vec<String>,
     /// Sockets of the host that may be spoken to.
     pub allow_unix_sockets: Vec<String>,
@@ -63,6 +65,7 @@ impl Default for SandboxConfig {
             excluded_commands: Vec::new(),
             allow_unsandboxed_commands: true,
             allowed_domains: Vec::new(),
+            allow_managed_domains_only: false,
             denied_domains: Vec::new(),
             allow_unix_sockets: Vec::new(),
             allow_write: Vec::new(),
@@ -107,6 +110,7 @@ impl SandboxConfig {
             excluded_commands: list("/excludedCommands"),
             allow_unsandboxed_commands: flag("allowUnsandboxedCommands", true),
             allowed_domains: list("/network/allowedDomains"),
+            allow_managed_domains_only: is_set("/network/allowManagedDomainsOnly"),
             denied_domains: list("/network/deniedDomains"),
             allow_unix_sockets: list("/network/allowUnixSockets"),
             allow_write: list("/filesystem/allowWrite"),
@@ -121,7 +125,14 @@ impl SandboxConfig {
     pub(crate) fn with_flags(mut self, when: SandboxUse, domains: &[String]) -> Self {
         self.enabled = when != SandboxUse::Off;
         self.fail_if_unavailable = when == SandboxUse::Required;
-        self.allowed_domains.extend(domains.iter().cloned());
+        match self.allow_managed_domains_only && !domains.is_empty() {
+            true => self.notes.push(
+                "the administrator's settings let nobody else allow domains, so those of the \
+                 command line are not"
+                    .to_owned(),
+            ),
+            false => self.allowed_domains.extend(domains.iter().cloned()),
+        }
         self
     }
 

@@ -92,7 +92,8 @@ fn resolve_file(
     let Some(path) = path.filter(|path| !path.is_empty() && !path.contains('\0')) else {
         return CallSubjectKind::Unreadable;
     };
-    let here = policy.cwd().unwrap_or("/");
+    // The tools for files do not follow the shell to another directory.
+    let here = policy.root().unwrap_or("/");
     CallSubjectKind::File {
         path: resolve_links(roots.file_system, Path::new(here), Path::new(path)),
         access,

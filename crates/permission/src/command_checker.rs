@@ -194,6 +194,9 @@ impl<'a> CommandChecker<'a> {
                 if look.walks_directories && self.hides_files() && !self.is_hidden_by_cell(&look) {
                     return Err("it may read a file that a deny rule hides".to_owned());
                 }
+                if look.walks_directories && self.walks_over_secrets(part, &look) {
+                    return Err("it may read a place where keys are kept".to_owned());
+                }
                 if self.policy.cell == CellSupport::Missing {
                     look.files.iter().try_for_each(|word| self.check_matched_names(word, part))?;
                 }
@@ -204,6 +207,11 @@ impl<'a> CommandChecker<'a> {
             }
             CommandEffect::Edits(files) if self.policy.mode == PermissionMode::AcceptEdits => {
                 files.iter().try_for_each(|word| self.check_edited_word(word, part))?;
+                let changed = list_changed_directories(part, self.roots);
+                let changed = changed.map(|(_, directories)| directories).unwrap_or_default();
+                if self.roots.hold_secrets(changed.iter().map(PathBuf::as_path)) {
+                    return Err("it takes along a place where keys are kept".to_owned());
+                }
                 Ok(AllowReason::Editing)
             }
             CommandEffect::Edits(_) => Err("it changes files".to_owned()),
@@ -275,6 +283,22 @@ impl<'a> CommandChecker<'a> {
     /// Can a command that walks directories see a file that a deny rule hides?
     fn hides_files(&self) -> bool {
         self.has_read_denials
+    }
+
+    /// Does a command that walks directories come to where keys are kept, and no cell hides them?
+    fn walks_over_secrets(&self, part: &SimpleCommand, look: &ReadOnlyWords<'_>) -> bool {
+        if self.policy.cell != CellSupport::Missing || self.policy.held.is_some() {
+            return false;
+        }
+        let directories = part.working_directories.as_slice();
+        let resolve = |text: &str| self.roots.resolve_text(text, directories);
+        let holds = |text: Option<&str>| {
+            text.and_then(resolve).is_none_or(|found| {
+                self.roots.hold_secrets(found.iter().flat_map(ResolvedPath::both_paths))
+            })
+        };
+        let mut files = look.files.iter().filter(|word| !word.is_pipe());
+        holds(Some(".")) && look.files.is_empty() || files.any(|word| holds(word.as_known()))
     }
 
     /// Does the cell hide from a walking command what deny rules hide? It hides files, but not
@@ -445,6 +469,11 @@ impl<'a> CommandChecker<'a> {
                 if resolved.iter().any(|resolved| resolved.entry == PathEntry::Special) =>
             {
                 Err(format!("`{}` is not a file", word.text))
+            }
+            PathAccess::Read | PathAccess::Write
+                if resolved.iter().any(|resolved| self.roots.is_secret(resolved)) =>
+            {
+                Err(format!("`{}` is a place where keys are kept", word.text))
             }
             PathAccess::Read | PathAccess::Write => {
                 Err(format!("`{}` may lie outside the working directories", word.text))

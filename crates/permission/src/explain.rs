@@ -246,6 +246,9 @@ pub(crate) fn describe_missing_rule(
             let verb = if *access == PathAccess::Read { "reading" } else { "changing" };
             match roots.is_inside(resolved) {
                 true => (format!("{verb} `{path}`"), *access == PathAccess::Write),
+                false if roots.is_secret(resolved) => {
+                    (format!("{verb} `{path}`, a place where keys are kept"), false)
+                }
                 false => (format!("{verb} `{path}`, outside the working directories"), false),
             }
         }

@@ -35,6 +35,7 @@ mod rule_match;
 mod rule_width;
 mod sandbox_escape;
 pub mod sanitize;
+pub mod secret_paths;
 pub mod shell_command;
 mod suggest_rules;
 mod unheld_edit;

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::call_subject::{CallSubject, CallSubjectKind};
 use crate::command_checker::CommandChecker;
-use crate::file_system_view::PathAccess;
+use crate::file_system_view::{PathAccess, ResolvedPath};
 use crate::policy::Policy;
 use crate::rule::Rule;
 use crate::shell_command::{
@@ -31,7 +31,7 @@ pub(crate) fn suggest_rules(
             return suggest_command_rules(policy, roots, subject, command);
         }
         CallSubjectKind::File { path: resolved, access } => {
-            suggest_path_rule(policy, roots, &resolved.spelled, *access)
+            suggest_path_rule(policy, roots, resolved, *access)
         }
         CallSubjectKind::Address(target) => target.suggest_rule(),
         CallSubjectKind::Name(name) => Some(format!("{}({name})", subject.tool)),
@@ -236,9 +236,10 @@ const WITH_SUB_COMMANDS: &[&str] = &[
 fn suggest_path_rule(
     policy: &Policy,
     roots: &WorkspaceRoots<'_>,
-    path: &Path,
+    resolved: &ResolvedPath,
     access: PathAccess,
 ) -> Option<String> {
+    let path = resolved.spelled.as_path();
     let tool = match access {
         PathAccess::Read => "Read",
         PathAccess::Write => "Edit",
@@ -247,7 +248,9 @@ fn suggest_path_rule(
     let is_home =
         roots.file_system.home_directory().is_some_and(|home| home.starts_with(directory));
     let is_wide = directory.components().count() < 2 || is_home;
-    if is_wide && policy.root().map(Path::new) != Some(directory) {
+    let is_own = policy.root().map(Path::new) == Some(directory);
+    // One key must not open the others.
+    if is_wide && !is_own || roots.is_secret(resolved) {
         return Some(format!("{tool}(/{})", path.to_str()?));
     }
     let below = policy.root().and_then(|cwd| directory.strip_prefix(cwd).ok());

@@ -62,25 +62,6 @@ const NOBODY: u32 = 65_534;
 /// Machines with more users usually have their homes elsewhere.
 const HOMES_MAX: usize = 1_000;
 
-/// Keys of the machine, which only root can read anyway.
-pub const SYSTEM_SECRETS: &[&str] = &[
-    "/etc/shadow",
-    "/etc/shadow-",
-    "/etc/gshadow",
-    "/etc/gshadow-",
-    "/etc/sudoers",
-    "/etc/sudoers.d",
-    "/etc/ssl/private",
-    "/etc/krb5.keytab",
-    "/etc/ssh/ssh_host_rsa_key",
-    "/etc/ssh/ssh_host_ecdsa_key",
-    "/etc/ssh/ssh_host_ed25519_key",
-    "/var/lib/sss/secrets",
-    "/var/run/secrets",
-    "/run/secrets",
-    "/run/credentials",
-];
-
 #[cfg(test)]
 mod tests {
     use super::*;

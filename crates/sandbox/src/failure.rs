@@ -160,8 +160,11 @@ fn explain_line(
             line,
         ));
     }
-    if has(FORBIDDEN) && (backend == SandboxBackend::Landlock || names_unreachable_path(plan, line))
-    {
+    let names_calls = match backend {
+        SandboxBackend::Landlock | SandboxBackend::Seatbelt => true,
+        SandboxBackend::Bubblewrap => names_unreachable_path(plan, line),
+    };
+    if has(FORBIDDEN) && names_calls {
         return Some(build_failure(
             SandboxFailureCause::Refused,
             "The sandbox refuses this call",

@@ -3,9 +3,13 @@
 //! The shell starts our entry before the program, and the entry reads this plan.
 
 use std::ffi::{OsStr, OsString};
+use std::io::Read as _;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 
 use crate::cell_plan::CellPlan;
+
+/// Larger than any valid plan.
+const PLAN_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HeldProgramPlan {
@@ -36,6 +40,23 @@ impl HeldProgramPlan {
             say("value", value);
         }
         bytes
+    }
+
+    /// Reads the plan that the first argument of the entry names. Returns it with the program and
+    /// its arguments, which follow after `--`.
+    pub(crate) fn read(arguments: &[OsString]) -> Result<(Self, &OsString, &[OsString]), String> {
+        let [plan, end, program, rest @ ..] = arguments else {
+            return Err("no plan, or no command".to_owned());
+        };
+        if end != "--" {
+            return Err("no `--`".to_owned());
+        }
+        let mut bytes = Vec::new();
+        let opened = std::fs::File::open(plan);
+        opened
+            .and_then(|file| file.take(PLAN_BYTES_MAX).read_to_end(&mut bytes))
+            .map_err(|error| format!("the plan cannot be read: {error}"))?;
+        Ok((Self::parse(&bytes)?, program, rest))
     }
 
     pub(crate) fn parse(bytes: &[u8]) -> Result<Self, String> {

@@ -21,6 +21,12 @@ mod git_config_text;
 mod held_program_plan;
 #[cfg(target_os = "linux")]
 mod linux;
+#[cfg(any(target_os = "macos", test))]
+#[cfg_attr(
+    not(target_os = "macos"),
+    allow(dead_code, unreachable_pub, reason = "tested where it is not used")
+)]
+mod macos;
 mod plan;
 mod probe_options;
 mod protected_names;
@@ -28,13 +34,13 @@ pub mod proxy;
 pub mod seatbelt;
 pub mod secrets;
 mod trial_mount;
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
 mod unsupported;
 mod visible_home;
 
 use std::ffi::OsString;
 
-pub use cell_plan::{CellPlan, SYSTEM_SECRETS, list_other_homes};
+pub use cell_plan::{CellPlan, list_other_homes};
 pub use error::{SandboxPlanRefusal, SandboxUnavailable};
 pub use failure::{SandboxFailure, SandboxFailureCause, explain_cell_failure};
 pub use held_program_plan::HeldProgramPlan;
@@ -42,11 +48,16 @@ pub use held_program_plan::HeldProgramPlan;
 pub use linux::cell::{Cell, PreparedCell};
 #[cfg(target_os = "linux")]
 pub use linux::{RevertedProtectedFile, Sandbox, SandboxCleanup, SandboxLaunch};
+#[cfg(target_os = "macos")]
+pub use macos::{
+    Cell, PreparedCell, RevertedProtectedFile, Sandbox, SandboxCleanup, SandboxLaunch,
+};
 pub use plan::{SandboxLimits, SandboxNetwork, SandboxPlan};
 pub use probe_options::{EntryProgram, SandboxBackend, SandboxProbeOptions};
 pub use proxy::{AllowedHost, Proxy, ProxyHostRules, ProxyThread};
+pub use secrets::SYSTEM_SECRETS;
 pub use trial_mount::TrialMount;
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
 pub use unsupported::{
     Cell, PreparedCell, RevertedProtectedFile, Sandbox, SandboxCleanup, SandboxLaunch,
 };
@@ -58,6 +69,8 @@ pub use visible_home::VisibleHome;
 pub fn enter(arguments: &[OsString]) -> i32 {
     #[cfg(target_os = "linux")]
     return linux::enter::enter(arguments);
-    #[cfg(not(target_os = "linux"))]
+    #[cfg(target_os = "macos")]
+    return macos::enter(arguments);
+    #[cfg(not(any(target_os = "linux", target_os = "macos")))]
     return unsupported::enter(arguments);
 }

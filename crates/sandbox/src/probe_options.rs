@@ -26,6 +26,8 @@ pub enum SandboxBackend {
     Bubblewrap,
     /// Landlock and seccomp, set by our own entry.
     Landlock,
+    /// Profiles of macOS, set by `sandbox-exec`.
+    Seatbelt,
 }
 
 impl SandboxProbeOptions {

@@ -1,74 +1,9 @@
-//! Usual paths of keys. Hidden from sandboxed commands, with or without a rule.
-//!
-//! Names only: a path that does not exist needs no hiding, and nothing is opened here. Credentials
-//! of package managers are in the list although their programs use them: without network access
-//! they need no key, and with it the user should be asked.
+//! What a sandboxed command sees of a home directory. The usual paths of keys, which are hidden with
+//! or without a rule, are listed with the permission rules: reading them asks.
 
 use std::path::{Path, PathBuf};
 
-/// Relative to the home directory.
-const OF_HOME: &[&str] = &[
-    ".ssh",
-    ".gnupg",
-    ".aws",
-    ".azure",
-    ".kube",
-    ".docker",
-    ".config/gcloud",
-    ".config/gh",
-    ".config/op",
-    ".config/sops",
-    ".config/age",
-    ".config/rclone",
-    ".config/windlass",
-    ".config/containers/auth.json",
-    ".local/share/keyrings",
-    ".local/share/kwalletd",
-    ".local/share/pass",
-    ".password-store",
-    ".mozilla",
-    ".config/google-chrome",
-    ".config/chromium",
-    ".config/BraveSoftware",
-    ".thunderbird",
-    ".netrc",
-    ".pgpass",
-    ".my.cnf",
-    ".git-credentials",
-    ".config/git/credentials",
-    ".npmrc",
-    ".yarnrc.yml",
-    ".pypirc",
-    ".cargo/credentials",
-    ".cargo/credentials.toml",
-    ".cache/huggingface/token",
-    ".cache/huggingface/stored_tokens",
-    ".cache/BraveSoftware",
-    ".cache/chromium",
-    ".cache/google-chrome",
-    ".cache/mozilla",
-    ".cache/thunderbird",
-    ".config/fish/fish_variables",
-    ".dotnet/corefx",
-    ".ivy2/.credentials",
-    ".julia/servers",
-    ".local/share/uv/credentials",
-    ".gradle/gradle.properties",
-    ".local/state/windlass",
-    ".cache/windlass",
-    ".gem/credentials",
-    ".terraform.d/credentials.tfrc.json",
-    ".vault-token",
-    ".boto",
-    ".s3cfg",
-    ".bash_history",
-    ".zsh_history",
-    ".python_history",
-    ".psql_history",
-    ".claude.json",
-    ".claude/.credentials.json",
-    ".codex/auth.json",
-];
+pub use windlass_permission::secret_paths::{SYSTEM_SECRETS, list_home_secrets};
 
 /// Relative to the home directory: programs, libraries, caches, git's settings, and files without
 /// secrets that programs read wherever they run. Anything else there may contain a token.
@@ -161,10 +96,4 @@ const TOOLCHAINS: &[&str] = &[
 #[must_use]
 pub fn list_home_toolchains(home: &Path) -> Vec<PathBuf> {
     TOOLCHAINS.iter().map(|name| home.join(name)).collect()
-}
-
-/// The usual paths of keys in a home directory.
-#[must_use]
-pub fn list_home_secrets(home: &Path) -> Vec<PathBuf> {
-    OF_HOME.iter().map(|name| home.join(name)).collect()
 }

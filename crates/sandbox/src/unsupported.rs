@@ -1,4 +1,4 @@
-//! Stubs for systems without a sandbox: everything that needs one is refused.
+//! Stubs for systems without a sandbox, neither Linux nor macOS: everything that needs one is refused.
 
 use std::convert::Infallible;
 use std::ffi::{OsStr, OsString};
@@ -50,7 +50,7 @@ impl Sandbox {
     /// Always.
     pub fn probe(_options: &SandboxProbeOptions) -> Result<Self, SandboxUnavailable> {
         Err(SandboxUnavailable::new(
-            "There is no sandbox for this system yet; there is one for Linux.",
+            "There is no sandbox for this system; there is one for Linux and one for macOS.",
         ))
     }
 
@@ -156,7 +156,7 @@ impl Cell {
     /// Always.
     pub fn probe() -> Result<Self, SandboxUnavailable> {
         Err(SandboxUnavailable::new(
-            "There is no cell for this system yet; there is one for Linux.",
+            "There is no cell for this system; there is one for Linux and one for macOS.",
         ))
     }
 
@@ -176,6 +176,11 @@ impl Cell {
 }
 
 impl PreparedCell {
+    #[must_use]
+    pub fn confine_command(&self, _: std::process::Command) -> std::process::Command {
+        match self.never {}
+    }
+
     /// Starts the command.
     ///
     /// # Errors

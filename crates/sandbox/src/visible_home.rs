@@ -126,7 +126,9 @@ impl VisibleHome {
         plan.readable.retain(|path| !is_home(path));
         plan.readable.extend(self.readable.iter().filter(|path| path.exists()).cloned());
         match backend {
-            SandboxBackend::Bubblewrap => plan.hidden.push(self.home.clone()),
+            SandboxBackend::Bubblewrap | SandboxBackend::Seatbelt => {
+                plan.hidden.push(self.home.clone());
+            }
             SandboxBackend::Landlock => {
                 let named = plan.roots.iter().chain(&plan.scratch).chain(&plan.readable);
                 let visible: Vec<PathBuf> =

@@ -18,6 +18,8 @@ pub(crate) fn merge_values(
     layers: &[SettingsLayer],
     loaded: &mut LoadedSettings,
 ) {
+    let idle_lists: Vec<&(&str, &str, &str)> =
+        MANAGED_LISTS.iter().filter(|list| is_for_managed_only(layers, list)).collect();
     let mut effective: Vec<EffectiveLayer<'_>> = Vec::new();
     for layer in layers {
         let is_open = matches!(layer.source, SettingsSource::Flag | SettingsSource::Managed);
@@ -45,6 +47,12 @@ pub(crate) fn merge_values(
         }
         if layer.source != SettingsSource::Managed {
             MANAGED_ONLY.iter().for_each(|key| drop(settings.remove(*key)));
+            for (part, switch, _) in &MANAGED_LISTS {
+                remove_sandbox_key(&mut settings, part, switch);
+            }
+            for (part, _, list) in &idle_lists {
+                remove_sandbox_key(&mut settings, part, list);
+            }
         }
         effective.push(EffectiveLayer { layer, settings });
     }
@@ -59,6 +67,29 @@ pub(crate) fn merge_values(
         let names = numbers.into_iter().filter_map(|number| effective.get(number));
         let names = names.map(|one| one.layer.name.clone()).collect();
         loaded.origins.insert(to_dotted_key(&pointer), names);
+    }
+}
+
+/// Lists in the parts of `sandbox`, and the administrator's switches that leave only the
+/// administrator's own entries in them.
+static MANAGED_LISTS: [(&str, &str, &str); 2] = [
+    ("network", "allowManagedDomainsOnly", "allowedDomains"),
+    ("filesystem", "allowManagedReadPathsOnly", "allowRead"),
+];
+
+fn is_for_managed_only(layers: &[SettingsLayer], (part, switch, _): &(&str, &str, &str)) -> bool {
+    let is_set = |layer: &SettingsLayer| {
+        let value = layer.settings.get("sandbox").and_then(|all| all.get(part)?.get(switch));
+        value == Some(&Value::Bool(true))
+    };
+    layers.iter().any(|layer| layer.source == SettingsSource::Managed && is_set(layer))
+}
+
+fn remove_sandbox_key(settings: &mut Map<String, Value>, part: &str, key: &str) {
+    if let Some(Value::Object(sandbox)) = settings.get_mut("sandbox")
+        && let Some(Value::Object(part)) = sandbox.get_mut(part)
+    {
+        part.remove(key);
     }
 }
 

@@ -337,6 +337,8 @@ pub struct SandboxNetworkSettings {
     pub http_proxy_port: Option<u16>,
     /// Not used. The port of your own SOCKS proxy.
     pub socks_proxy_port: Option<u16>,
+    /// For administrators: only their `allowedDomains` count.
+    pub allow_managed_domains_only: Option<bool>,
 }
 
 /// File access of commands in the sandbox.
@@ -355,6 +357,8 @@ pub struct SandboxFilesystemSettings {
     pub allow_read: Option<Vec<String>>,
     /// Not used. Disable the file restrictions of the sandbox.
     pub disabled: Option<bool>,
+    /// For administrators: only their `allowRead` counts.
+    pub allow_managed_read_paths_only: Option<bool>,
 }
 
 /// One text or a list of texts.

@@ -37,6 +37,29 @@ pub(crate) fn is_foreign_key(key: &str) -> bool {
     ELSEWHERE.contains(&key)
 }
 
+/// Keys with which administrators restrict other programs, in dotted notation, and which restrict
+/// nothing here. What they restrict may exist here in another form, so their author is told.
+pub(crate) const RESTRICTIONS_WITHOUT_EFFECT: &[&str] = &[
+    "allowedChannelPlugins",
+    "blockedMarketplaces",
+    "disableAutoMode",
+    "disableBundledSkills",
+    "disableRemoteControl",
+    "disableWorkflows",
+    "enforceAvailableModels",
+    "forceLoginMethod",
+    "forceLoginOrgUUID",
+    "forceRemoteSettingsRefresh",
+    "permissions.disableAutoMode",
+    "policyHelper",
+    "requiredMaximumVersion",
+    "requiredMinimumVersion",
+    "sandbox.credentials",
+    "sshHostAllowlist",
+    "strictKnownMarketplaces",
+    "strictPluginOnlyCustomization",
+];
+
 /// Is this key, in dotted notation, or a parent of it used?
 pub(crate) fn has_effect(key: &str) -> bool {
     let is_idle = |idle: &&str| {
@@ -320,10 +343,8 @@ const ELSEWHERE: &[&str] = &[
     "sandbox.bwrapPath",
     "sandbox.credentials",
     "sandbox.enableWeakerNetworkIsolation",
-    "sandbox.filesystem.allowManagedReadPathsOnly",
     "sandbox.network.allowAllUnixSockets",
     "sandbox.network.allowMachLookup",
-    "sandbox.network.allowManagedDomainsOnly",
     "sandbox.ripgrep",
     "sandbox.socatPath",
     "showClearContextOnPlanAccept",
@@ -374,6 +395,9 @@ mod tests {
         assert_eq!(idle, serialized_keys(&crate::settings::UnusedSettings::default()));
         for key in ELSEWHERE {
             assert!(!known.iter().any(|one| one == key), "{key}");
+        }
+        for key in RESTRICTIONS_WITHOUT_EFFECT {
+            assert!(is_foreign_key(key), "{key}");
         }
         assert!(has_effect("sandbox.enabled") && has_effect("env.THEME"));
         assert!(!has_effect("sandbox.network.httpProxyPort") && !has_effect("attribution.commit"));

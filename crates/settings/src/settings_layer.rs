@@ -12,6 +12,7 @@ use crate::file_stamp::{FileOverrides, SettingsFileStamp};
 use crate::json_spans::{JsonSpanKind, JsonSpanNode};
 use crate::loaded_settings::SettingsFileState;
 use crate::prune::{self, PrunedEntry};
+use crate::settings_key::RESTRICTIONS_WITHOUT_EFFECT;
 use crate::settings_location::{CommandLineSettings, SettingsCandidate};
 use crate::settings_problem::{ProblemSeverity, SettingsProblem};
 
@@ -125,6 +126,13 @@ impl SettingsLayer {
             let what = format!("the key `{key}` is written twice");
             return self.mark_broken(Some(TextPosition::from_offset(&text, at)), &what);
         }
+        let idle = match self.source {
+            SettingsSource::Managed => list_idle_restrictions(&settings),
+            SettingsSource::User
+            | SettingsSource::Project
+            | SettingsSource::Local
+            | SettingsSource::Flag => Vec::new(),
+        };
         let (settings, cuts) = prune::prune(&settings);
         self.text = text;
         self.node = Some(node);
@@ -136,6 +144,10 @@ impl SettingsLayer {
             if !is_rule {
                 self.add_problem_at(&pointer, what, severity);
             }
+        }
+        for key in idle {
+            let what = format!("`{key}` restricts nothing here: there is no support for it");
+            self.add_problem_at(&to_pointer(key), what, ProblemSeverity::Entry);
         }
         self.report_idle_rules();
         self.problems
@@ -215,6 +227,21 @@ impl SettingsLayer {
         let name = self.name.clone();
         self.problems.push(SettingsProblem { source, name, position: place, what, severity });
     }
+}
+
+/// The administrator's restrictions that are set, but have no effect.
+fn list_idle_restrictions(settings: &Map<String, Value>) -> Vec<&'static str> {
+    let settings = Value::Object(settings.clone());
+    let is_set = |key: &&&str| {
+        let value = settings.pointer(&to_pointer(key));
+        // An empty list of what is allowed restricts, too.
+        value.is_some_and(|value| !matches!(value, Value::Null | Value::Bool(false)))
+    };
+    RESTRICTIONS_WITHOUT_EFFECT.iter().filter(is_set).copied().collect()
+}
+
+fn to_pointer(key: &str) -> String {
+    format!("/{}", key.replace('.', "/"))
 }
 
 /// Does a comment start here? Other programs allow them in settings, and the parser's message ("key

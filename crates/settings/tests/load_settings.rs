@@ -448,6 +448,58 @@ fn the_administrator_has_the_last_word_on_hooks_and_rules() {
 }
 
 #[test]
+fn the_administrator_alone_opens_the_sandbox_where_a_key_says_so() {
+    let test_project = TestProject::new();
+    let opened = |name: &str| {
+        json!({
+            "network": {"allowedDomains": [name]}, "filesystem": {"allowRead": [name]},
+        })
+    };
+    let network = json!({"allowedDomains": ["m"], "allowManagedDomainsOnly": true});
+    let files = json!({"allowRead": ["m"], "allowManagedReadPathsOnly": true});
+    for is_managed in [false, true] {
+        test_project.write(USER, json!({"sandbox": opened("u")}));
+        let mut managed = opened("m");
+        if is_managed {
+            managed = json!({"network": network, "filesystem": files});
+        }
+        test_project.write(MANAGED, json!({ "sandbox": managed }));
+        let off = r#"{"sandbox": {"network": {"allowManagedDomainsOnly": false,
+            "allowedDomains": ["f"]}, "filesystem": {"allowManagedReadPathsOnly": false}}}"#;
+        let off = CommandLineSettings::parse(off);
+        let request = SettingsRequest { command_line: Some(off), ..test_project.request() };
+        let sandbox = load_settings(&request).settings.sandbox.unwrap_or_default();
+        let domains = sandbox.network.unwrap_or_default().allowed_domains.unwrap_or_default();
+        let paths = sandbox.filesystem.unwrap_or_default().allow_read.unwrap_or_default();
+        match is_managed {
+            true => assert_eq!((domains, paths), (vec!["m".to_owned()], vec!["m".to_owned()])),
+            false => assert_eq!((domains.len(), paths.len()), (3, 2)),
+        }
+    }
+}
+
+#[test]
+fn a_restriction_of_the_administrator_without_effect_is_said() {
+    let test_project = TestProject::new();
+    let keys = json!({
+        "forceLoginMethod": "console", "strictKnownMarketplaces": [], "verbose": true,
+        "requiredMinimumVersion": null, "permissions": {"disableAutoMode": "disable"},
+    });
+    test_project.write(USER, keys.clone());
+    assert!(test_project.load().problems.is_empty(), "others do not restrict");
+    test_project.write(MANAGED, keys);
+    let problems = test_project.load().problems;
+    let told: Vec<&str> = problems.iter().map(|problem| problem.what.as_str()).collect();
+    for key in ["forceLoginMethod", "strictKnownMarketplaces", "permissions.disableAutoMode"] {
+        assert!(
+            told.iter().any(|what| what.starts_with(&format!("`{key}` restricts"))),
+            "{told:?}"
+        );
+    }
+    assert_eq!(told.len(), 3, "{told:?}");
+}
+
+#[test]
 fn servers_come_from_where_people_keep_them() {
     let test_project = TestProject::new();
     test_project

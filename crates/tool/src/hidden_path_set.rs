@@ -13,7 +13,7 @@ pub struct HiddenPathSet {
     /// Of rules that were added during the session.
     added: Mutex<HiddenPaths>,
     /// Paths of keys. Permission rules protect them by name; this list is for other hard links to
-    /// them.
+    /// them, and for walks over directories that contain them.
     pub secrets: Vec<PathBuf>,
 }
 
@@ -30,6 +30,13 @@ impl HiddenPathSet {
 
     pub(crate) fn is_empty(&self) -> bool {
         self.configured.is_empty() && lock(&self.added).is_empty()
+    }
+
+    /// The paths of keys that a walk from this directory would come to. A walk that starts at or in
+    /// one of them was permitted to.
+    pub(crate) fn list_secrets_below(&self, start: &Path) -> Vec<PathBuf> {
+        let is_below = |path: &&PathBuf| path.starts_with(start) && path.as_path() != start;
+        self.secrets.iter().filter(is_below).cloned().collect()
     }
 
     pub(crate) fn covers(&self, path: &Path) -> bool {

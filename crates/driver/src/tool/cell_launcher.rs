@@ -79,7 +79,8 @@ impl ToolCellLauncher {
             .cell
             .prepare(&plan)
             .map_err(|refused| format!("{refused}. {ASK_TO_RUN_UNCONFINED}"))?;
-        Ok(HeldReader { cell: Some(cell), command: Some(launch.build_command()) })
+        let command = cell.confine_command(launch.build_command());
+        Ok(HeldReader { cell: Some(cell), command: Some(command) })
     }
 
     /// The plan of a command with a directory of its own, without its temporary directory.

@@ -1,7 +1,10 @@
 //! One case: a policy and a call, in as few words as possible, and what must come of it.
 
 use serde_json::{Value, json};
-use windlass_permission::{PermissionDecision, Policy, PriorDecision, Rule, Rules, decide};
+use windlass_permission::{
+    FileSystemView, PermissionDecision, Policy, PriorDecision, Rule, Rules, decide,
+    decide_with_file_system,
+};
 use windlass_vocabulary::{
     EffectClass, Json, PermissionMode, ToolCall, ToolCallId, ToolInspection, ToolName,
 };
@@ -58,11 +61,31 @@ pub(crate) fn rule_on(
     input: &Value,
     prior: PriorDecision,
 ) -> (Outcome, String) {
+    judge(tool, input, |call, inspection| decide(policy, call, inspection, prior))
+}
+
+/// The same with files.
+pub(crate) fn rule_with_files(
+    policy: &Policy,
+    tool: &str,
+    input: &Value,
+    files: &dyn FileSystemView,
+) -> (Outcome, String) {
+    judge(tool, input, |call, inspection| {
+        decide_with_file_system(policy, call, inspection, PriorDecision::None, files)
+    })
+}
+
+fn judge(
+    tool: &str,
+    input: &Value,
+    decide: impl FnOnce(ToolCall, &ToolInspection) -> PermissionDecision,
+) -> (Outcome, String) {
     let class = match tool {
         "Read" | "Glob" | "Grep" | "TodoWrite" | "WebFetch" | "mcp__s__read" => EffectClass::Pure,
         _ => EffectClass::Effect,
     };
-    match decide(policy, call(tool, input), &inspection(class), prior) {
+    match decide(call(tool, input), &inspection(class)) {
         PermissionDecision::Allow(granted) => {
             assert_eq!(granted.get(), &call(tool, input));
             (Allow, String::new())

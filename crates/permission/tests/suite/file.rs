@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use serde_json::json;
-use windlass_permission::{PriorDecision, Rule};
+use windlass_permission::{CellSupport, PathEntry, PriorDecision, Rule, VirtualTree};
 use windlass_vocabulary::PermissionMode;
 
-use crate::case::{Allow, Ask, Deny, Outcome, policy, rule_on};
+use crate::case::{Allow, Ask, Deny, Outcome, policy, rule_on, rule_with_files};
 
 fn table(cases: &[(&[&str], &str, &str, Outcome)]) {
     for (rules, tool, path, expected) in cases {
@@ -43,6 +43,70 @@ fn reading_inside_is_free_and_the_rest_asks() {
         PriorDecision::None,
     );
     assert_eq!(nowhere.0, Allow);
+}
+
+/// The tools open a relative path from the main directory, wherever the shell is.
+#[test]
+fn the_shells_directory_does_not_move_the_file_tools() {
+    let mut policy = policy(PermissionMode::AcceptEdits, &["-Read(./secret)"]);
+    policy.standing = Some("/w/repo/deep/below".to_owned());
+    for (tool, path, expected) in [
+        ("Read", "../x", Ask),
+        ("Write", "../x", Ask),
+        ("Read", "../../repo/x", Ask),
+        ("Read", "secret", Deny),
+        ("Read", "x", Allow),
+    ] {
+        let (got, why) = rule_on(&policy, tool, &json!({ "file_path": path }), PriorDecision::None);
+        assert_eq!(got, expected, "{tool} {path}: {why}");
+    }
+    let search = json!({"pattern": "x", "path": "../.."});
+    assert_eq!(rule_on(&policy, "Grep", &search, PriorDecision::None).0, Ask);
+}
+
+#[test]
+fn no_working_directory_opens_the_places_of_keys() {
+    let mut tree = VirtualTree::new(Some("/link".into()));
+    tree.insert(Path::new("/link"), PathEntry::Symlink("/data/me".into()));
+    tree.insert(Path::new("/data/me/.ssh/id_rsa"), PathEntry::File);
+    tree.insert(Path::new("/data/me/notes"), PathEntry::File);
+    tree.insert(Path::new("/data/me/.config/gh/hosts.yml"), PathEntry::File);
+    let rule_in = |root: &str, rules: &[&str], tool: &str, input: &serde_json::Value| {
+        let mut policy = policy(PermissionMode::AcceptEdits, rules);
+        policy.directories = vec![root.to_owned()];
+        policy.cell = CellSupport::Missing;
+        rule_with_files(&policy, tool, input, &tree)
+    };
+    for root in ["/link", "/data/me", "/data", "/"] {
+        for path in ["/data/me/.ssh/id_rsa", "/link/.ssh/id_rsa"] {
+            for tool in ["Read", "Write"] {
+                let (got, why) = rule_in(root, &[], tool, &json!({ "file_path": path }));
+                assert_eq!(got, Ask, "{root} {tool} {path}: {why}");
+            }
+            let (got, why) = rule_in(root, &[], "Grep", &json!({"pattern": "x", "path": path}));
+            assert_eq!(got, Ask, "{root} {path}: {why}");
+            let command = json!({ "command": format!("cat {path}") });
+            let (got, why) = rule_in(root, &[], "Bash", &command);
+            assert_eq!(got, Ask, "{root} {command}: {why}");
+        }
+        let walk = json!({"command": format!("grep -rl x {}", root)});
+        assert_eq!(rule_in(root, &[], "Bash", &walk).0, Ask, "{root}: nothing hides them");
+        for command in ["cp -r .config c", "mv .config c", "mv .c* c", "rm -r .config"] {
+            let command = json!({ "command": format!("cd /data/me && {command}") });
+            let (got, why) = rule_in(root, &[], "Bash", &command);
+            assert_eq!(got, Ask, "{root} {command}: {why}");
+        }
+        let key = json!({"file_path": "/data/me/.ssh/id_rsa"});
+        let (_, why) = rule_in(root, &[], "Read", &key);
+        assert!(why.contains("Read(//data/me/.ssh/id_rsa)") && !why.contains("**"), "{why}");
+        let note = json!({"file_path": "/data/me/notes"});
+        assert_eq!(rule_in(root, &["+Read(//**)"], "Read", &note).0, Allow, "{root}");
+        let key = json!({"file_path": "/data/me/.ssh/id_rsa"});
+        assert_eq!(rule_in(root, &["+Read(//data/**)"], "Read", &key).0, Allow, "{root}");
+    }
+    // A working directory inside of one was chosen on purpose.
+    let key = json!({"file_path": "/data/me/.ssh/id_rsa"});
+    assert_eq!(rule_in("/data/me/.ssh", &[], "Read", &key).0, Allow);
 }
 
 #[test]

@@ -31,6 +31,9 @@ pub(super) fn probe(
     probe_options: &SandboxProbeOptions,
 ) -> Result<(SandboxMechanism, String), SandboxUnavailable> {
     let mut tried = Vec::new();
+    if probe_options.backend == Some(SandboxBackend::Seatbelt) {
+        return Err(SandboxUnavailable::new("Seatbelt is a part of macOS, and this is Linux"));
+    }
     if probe_options.backend != Some(SandboxBackend::Landlock) {
         match probe_bubblewrap(probe_options) {
             Ok(found) => return Ok(found),

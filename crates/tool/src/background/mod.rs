@@ -142,7 +142,7 @@ impl BackgroundRecord {
     fn kill(&self) {
         if self.outcome().is_none() {
             self.cancel.cancel();
-            self.process_identity.get().map(|identity| process::end_process_tree(identity));
+            self.process_identity.get().map(|identity| process::kill_process_tree(identity));
         }
     }
 

@@ -1,7 +1,7 @@
 //! Walks a directory for the search tools, on several threads and within limits.
 //!
-//! Skips what git ignores, the git directory, what deny rules hide, and everything other than
-//! directories and regular files. Follows no symlinks, so it cannot loop or leave the start
+//! Skips what git ignores, the git directory, what deny rules hide, places where keys are kept, and
+//! everything other than directories and regular files. Follows no symlinks, so it cannot loop or leave the start
 //! directory. The order is arbitrary: the caller sorts.
 
 use std::fs::File;
@@ -73,8 +73,11 @@ impl FileWalk {
         V: FnMut(&Path) -> bool + Send,
     {
         let context = Arc::clone(&self.call.tool_context);
+        let secrets = context.hidden_paths.list_secrets_below(&self.start_path);
         let is_wanted = move |entry: &DirEntry| {
-            entry.file_name() != ".git" && !context.hidden_paths.covers(entry.path())
+            entry.file_name() != ".git"
+                && !context.hidden_paths.covers(entry.path())
+                && !secrets.iter().any(|secret| entry.path() == secret)
         };
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let walk = WalkBuilder::new(&self.start_path)

@@ -177,12 +177,21 @@ pub(super) fn process_start_time(id: u32) -> Option<u64> {
     process_table::read_process(i32::try_from(id).ok()?).map(|entry| entry.start_time)
 }
 
+/// Kills a process with all its descendants.
+pub(crate) fn kill_process_tree(identity: &str) {
+    match ProcessTree::from_identity(identity) {
+        Some(tree) => drop(tree),
+        None => drop(ProcessTree::end_orphans(identity)),
+    }
+}
+
 /// Ends a process that another process of ours started, with all its descendants. Returns whether
-/// it existed.
-pub(crate) fn end_process_tree(identity: &str) -> bool {
+/// it existed. Blocks until they have exited: otherwise the note of their owner would find them
+/// once more.
+pub(super) fn end_process_tree(identity: &str) -> bool {
     match ProcessTree::from_identity(identity) {
         Some(tree) => {
-            drop(tree);
+            tree.end();
             true
         }
         None => ProcessTree::end_orphans(identity),

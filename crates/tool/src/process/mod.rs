@@ -38,7 +38,7 @@ pub(crate) use held_programs::{HeldProgramsLine, hold_programs};
 pub use launch::{
     HeldProgramsRequest, LaunchExit, LaunchRequest, PreparedLaunch, ProcessLauncher, SpawnCommandFn,
 };
-pub(crate) use launch::{ProgramSpec, SpawnedProcess, end_process_tree};
+pub(crate) use launch::{ProgramSpec, SpawnedProcess, kill_process_tree};
 pub use long_lived_process::{LongLivedProcess, LongLivedProgram, ProcessStreams};
 pub(crate) use process_confinement::{ProcessConfinement, find_hidden_files};
 pub use process_context::ProcessContext;

@@ -85,7 +85,8 @@ impl ProcessTree {
             return false;
         };
         let mut was_there = false;
-        for _ in 0..ROUNDS_MAX {
+        let deadline = std::time::Instant::now() + KILL_WAIT_MAX;
+        while std::time::Instant::now() < deadline {
             let mut all = process_table::list_processes().unwrap_or_default();
             all.retain(|entry| entry.is_alive && entry.start_time >= began);
             all.retain(|entry| process_table::has_environment_mark(entry.pid, mark));
@@ -94,8 +95,25 @@ impl ProcessTree {
             }
             was_there = true;
             all.iter().for_each(|entry| process_table::send_signal(entry, Signal::KILL));
+            std::thread::sleep(POLL_INTERVAL);
         }
         was_there
+    }
+
+    /// Kills the tree and blocks until it has exited, up to a limit.
+    pub(super) fn end(mut self) {
+        let deadline = std::time::Instant::now() + KILL_WAIT_MAX;
+        let mut is_alive = true;
+        loop {
+            self.kill();
+            // As in `wait_until_gone`, one check is not enough.
+            let was_alive = std::mem::replace(&mut is_alive, self.is_alive());
+            if !was_alive && !is_alive || std::time::Instant::now() >= deadline {
+                break;
+            }
+            std::thread::sleep(POLL_INTERVAL);
+        }
+        self.is_gone = !is_alive;
     }
 
     /// The tree with that identity, if its leader still runs.

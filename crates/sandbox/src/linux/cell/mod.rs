@@ -126,6 +126,12 @@ impl Cell {
 }
 
 impl PreparedCell {
+    /// The same command: what starts it is confined here, so it needs no other words.
+    #[must_use]
+    pub fn confine_command(&self, command: std::process::Command) -> std::process::Command {
+        command
+    }
+
     /// Runs `start` on a thread that has dropped its rights. What it starts has no rights either.
     /// Blocks until `start` returns.
     ///

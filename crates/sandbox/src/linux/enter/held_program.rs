@@ -2,33 +2,18 @@
 //! executes the program.
 
 use std::ffi::OsString;
-use std::io::Read as _;
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
 use crate::held_program_plan::HeldProgramPlan;
 use crate::linux::cell::Cell;
 
-/// Larger than any valid plan.
-const PLAN_BYTES_MAX: u64 = 16 * 1024 * 1024;
-
 /// The shell's exit codes for a program that is missing, and one that cannot be executed.
 const EXIT_NOT_FOUND: i32 = 127;
 const EXIT_NOT_STARTED: i32 = 126;
 
 pub(super) fn run_held_program(arguments: &[OsString]) -> Result<i32, String> {
-    let [plan, end, program, rest @ ..] = arguments else {
-        return Err("no plan, or no command".to_owned());
-    };
-    if end != "--" {
-        return Err("no `--`".to_owned());
-    }
-    let mut bytes = Vec::new();
-    let opened = std::fs::File::open(plan);
-    opened
-        .and_then(|file| file.take(PLAN_BYTES_MAX).read_to_end(&mut bytes))
-        .map_err(|error| format!("the plan cannot be read: {error}"))?;
-    let plan = HeldProgramPlan::parse(&bytes)?;
+    let (plan, program, rest) = HeldProgramPlan::read(arguments)?;
     let cell = Cell::probe().map_err(|missing| missing.to_string())?;
     let prepared = cell.prepare(&plan.cell).map_err(|refused| refused.to_string())?;
     prepared.restrict_thread()?;
