@@ -412,7 +412,7 @@ impl BenchFigures {
                     figure.describe_limit(),
                 )),
                 None => {
-                    missed.push(format!("missed: {}: {}", figure.what, self.explain_gap(figure)))
+                    missed.push(format!("missed: {}: {}", figure.what, self.explain_gap(figure)));
                 }
             }
         }
