@@ -98,7 +98,7 @@ pub(super) fn parse_budget_usd(text: &str) -> Result<MicroUsd, String> {
 fn parse_prices(text: &str) -> Result<Prices, String> {
     let parts: Vec<u64> = text.split(',').map(parse_micro_dollars).collect::<Result<_, _>>()?;
     match *parts.as_slice() {
-        [0, 0, ..] => Err("prices must be more than 0".to_owned()),
+        [0, 0, ..] => Err("at least one price must be more than 0".to_owned()),
         [input, output] => Ok(model::build_prices(input, output)),
         [input, output, cache_write, cache_read] => {
             Ok(Prices { input, output, cache_write, cache_read })
