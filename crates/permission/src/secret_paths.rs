@@ -146,7 +146,7 @@ mod tests {
             ("/data/me/.ssh", Some("/data/me/.ssh")),
             ("/data/me/.SSH/id_rsa", Some("/data/me/.ssh")),
             ("/home/other/.config/gh/hosts.yml", Some("/home/other/.config/gh")),
-            ("/root/.netrc", Some("/root/.netrc")),
+            ("/Users/other/.netrc", Some("/Users/other/.netrc")),
             ("/etc/shadow", Some("/etc/shadow")),
             ("/data/me/.sshd", None),
             ("/data/me/w/.ssh/id_rsa", None),

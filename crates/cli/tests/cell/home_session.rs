@@ -111,7 +111,7 @@ fn no_working_directory_opens_the_keys_of_the_home() {
         ];
         let told = told_in(&session, &home, &[], &calls);
         let who = (session.user, session.machine);
-        assert_eq!(told.matches("an ordinary note").count(), 3, "{who:?}: {told}");
+        assert!(told.matches("an ordinary note").count() >= 3, "{who:?}: {told}");
     });
 }
 
