@@ -366,7 +366,7 @@ impl AskedRequest<'_> {
     fn follow_events(self, id: String) -> EndpointResult {
         let query = read_query(&self.request, &["after", "follow", "live"])?;
         let last = self.request.headers().get("last-event-id");
-        let last = last.and_then(|last| last.to_str().ok()).map(str::to_owned);
+        let last = last.map(|last| String::from_utf8_lossy(last.as_bytes()).into_owned());
         let after = last.or_else(|| query.get("after").cloned());
         let after = match after.map(|after| StreamPosition::parse(&after)) {
             None => StreamPosition::default(),

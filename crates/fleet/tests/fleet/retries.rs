@@ -17,11 +17,11 @@ fn fail(when: &str) -> ScriptedAnswer {
 #[test]
 fn a_session_goes_on_after_its_provider_failed() {
     let script = Script::new()
-        .answer(fail("an outage").repeat(0))
-        .answer(ScriptedAnswer::from_fault(ScriptedFault::refuse(401)).when("no key").repeat(0))
+        // Nothing was answered in between, so a request has all prompts since.
+        .answer(ScriptedAnswer::text("Rope.").when("rope"))
         .answer(ScriptedAnswer::text("Back.").when("Go on where"))
-        .answer(fail("Go on where").repeat(0))
-        .answer(ScriptedAnswer::text("Rope.").when("rope"));
+        .answer(ScriptedAnswer::from_fault(ScriptedFault::refuse(401)).when("no key").repeat(0))
+        .answer(fail("an outage").repeat(0));
     let Some(fleet) = TestFleet::start(script) else { return };
     let (_gateway, url) = fleet.start_gateway();
     let submit = token(&fleet, "sam", "team", "submit");

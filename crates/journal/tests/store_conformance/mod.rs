@@ -4,7 +4,6 @@ use std::io::{BufRead, BufReader, Lines};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use windlass_engine::Event;
 use windlass_journal::store::{ClaimedSession, JournalStore};
 use windlass_journal::{
     JournalError, JournalHead, JournalNote, NewRecordItem, RecordItem, RunEndedNote,
@@ -51,7 +50,9 @@ fn check_search(first: &dyn JournalStore, second: &dyn JournalStore, session: &S
     for (id, text) in ids.iter().zip(texts) {
         let claimed = first.claim(id, &JournalHead::default()).unwrap();
         let content = vec![ContentBlock::Text(text.to_owned())];
-        let prompt = Event::UserSubmitted { content, pinned: false };
+        // As it stands in a journal, so that stores elsewhere need not know the engine.
+        let said = serde_json::json!({ "UserSubmitted": { "content": content, "pinned": false } });
+        let prompt = serde_json::from_value(said).unwrap();
         first.append(&claimed, 0, 1, &[NewRecordItem::Event(&prompt)]).unwrap();
         first.release(&claimed);
     }
