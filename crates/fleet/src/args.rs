@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use windlass_fleet::live::LiveOption;
+use windlass_host::command_error::CommandError;
 
 /// Sessions on many hosts: a store in PostgreSQL, workers, a gateway, and commands for them.
 #[derive(Debug, Parser)]
@@ -55,6 +56,33 @@ pub(crate) struct StoreUrlArg {
     pub(crate) store: String,
 }
 
+/// How text travels while it is written.
+#[derive(Debug, Args)]
+pub(crate) struct LiveArgs {
+    /// How gateways get text while it is written: `direct` from the worker, at the address that the
+    /// database sees; from another address of this worker's host; over `nats://HOST` or
+    /// `tls://HOST`; or `off`. [default: direct]
+    #[arg(
+        long,
+        value_name = "WAY",
+        env = "WINDLASS_LIVE",
+        hide_env_values = true,
+        default_value = "direct",
+        hide_default_value = true
+    )]
+    live: LiveOption,
+    /// Trust only these certificates of a NATS server, a PEM file. [default: those of the system]
+    #[arg(long, value_name = "FILE", env = "WINDLASS_LIVE_CA", hide_env_values = true)]
+    live_ca: Option<PathBuf>,
+}
+
+impl LiveArgs {
+    pub(crate) fn load(self) -> Result<LiveOption, CommandError> {
+        let loaded = self.live.with_authorities(self.live_ca.as_deref());
+        loaded.map_err(|words| CommandError::usage(format!("--live-ca {words}")))
+    }
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct ServeArgs {
     /// The store of a fleet: `postgres://user:password@host:5432/database`. Without it, sessions run
@@ -76,16 +104,8 @@ pub(crate) struct ServeArgs {
     /// The certificate's private key, a PEM file.
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     pub(crate) tls_key: Option<PathBuf>,
-    /// Where text comes from while it is written: `direct` from the workers, `nats://HOST`, or `off`.
-    #[arg(
-        long,
-        value_name = "WAY",
-        env = "WINDLASS_LIVE",
-        hide_env_values = true,
-        default_value = "direct",
-        hide_default_value = true
-    )]
-    pub(crate) live: LiveOption,
+    #[command(flatten)]
+    pub(crate) live: LiveArgs,
     #[command(flatten, next_help_heading = "Without a store")]
     pub(crate) running: RunningArgs,
 }
@@ -97,17 +117,8 @@ pub(crate) struct WorkerArgs {
     /// Seconds after which another worker may take over.
     #[arg(long, value_name = "SECONDS", default_value_t = 15.0)]
     pub(crate) lease: f64,
-    /// How gateways get text while it is written: `direct`, at the address that the database sees;
-    /// another address of this host; `nats://HOST`; or `off`. [default: direct]
-    #[arg(
-        long,
-        value_name = "WAY",
-        env = "WINDLASS_LIVE",
-        hide_env_values = true,
-        default_value = "direct",
-        hide_default_value = true
-    )]
-    pub(crate) live: LiveOption,
+    #[command(flatten)]
+    pub(crate) live: LiveArgs,
     #[command(flatten)]
     pub(crate) running: RunningArgs,
 }
@@ -380,6 +391,9 @@ pub(crate) struct SpecArgs {
     /// What one session may spend.
     #[arg(long, value_name = "USD")]
     pub(crate) max_budget_usd: Option<f64>,
+    /// Start a session again this often when its provider fails; 0 for never. [default: 3, at most 10]
+    #[arg(long, value_name = "N")]
+    pub(crate) retries: Option<u32>,
     /// The repository to work in.
     #[arg(long, value_name = "URL")]
     pub(crate) git: Option<String>,

@@ -60,7 +60,8 @@ fn run(command: FleetCommand) -> Result<Exit, CommandError> {
             block_on(local_command::run(&args.store.store, find_windlass(), args.words))
         }
         FleetCommand::Worker(WorkerArgs { store, lease, live, running }) => {
-            let options = WorkerOptions { live, ..to_worker_options(running, lease)? };
+            let options =
+                WorkerOptions { live: live.load()?, ..to_worker_options(running, lease)? };
             block_on(async { worker::run(&store.store, options).await })
         }
         FleetCommand::Store(args) => block_on(store_command::run(args.command)),
@@ -81,8 +82,8 @@ fn serve(args: ServeArgs) -> Result<Exit, CommandError> {
     let tls = args.tls_cert.zip(args.tls_key);
     let tls = tls.map(|(certificate, key)| TlsFiles { certificate, key });
     let streams = args.streams.clamp(1, connections);
-    let options =
-        GatewayOptions { listen: args.listen, connections, streams, tls, live: args.live };
+    let live = args.live.load()?;
+    let options = GatewayOptions { listen: args.listen, connections, streams, tls, live };
     match args.store {
         Some(url) => block_on(async { gateway::serve(&url, options).await }),
         None => {
@@ -96,7 +97,7 @@ fn block_on(task: impl Future<Output = Result<Exit, CommandError>>) -> Result<Ex
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
-        .map_err(|error| CommandError::failure(format!("the system gives no threads: {error}")))?;
+        .map_err(|error| CommandError::failure(format!("cannot start threads: {error}")))?;
     let exit = runtime.block_on(task);
     runtime.shutdown_timeout(SHUTDOWN_WAIT);
     exit

@@ -10,7 +10,7 @@ use windlass_host::random;
 use windlass_journal::store::journal_lines::{
     encode_claim_line, encode_group_line, encode_head_line, read_lines,
 };
-use windlass_journal::store::{RecordIterator, is_blob_name};
+use windlass_journal::store::{RecordIterator, StoreSearchHit, is_blob_name};
 use windlass_journal::{
     ClaimHolder, ClaimedSession, JournalError, JournalHead, JournalRecord, JournalStore,
     NewRecordItem,
@@ -207,6 +207,29 @@ impl JournalStore for PostgresJournalStore {
         Ok(ids.iter().map(|id| SessionId::from(id.as_str())).collect())
     }
 
+    fn search(&self, words: &str, hits_max: usize) -> Result<Vec<StoreSearchHit>, JournalError> {
+        let needle = words.to_lowercase();
+        let mut hits = Vec::new();
+        let mut before = None;
+        let deadline = Instant::now() + SEARCH_WAIT;
+        while hits.len() < hits_max {
+            let found = self.store.find_sessions_with(&needle, before.as_ref(), SEARCH_PAGE);
+            let page = self.runtime.block_on(found).map_err(to_journal_error("searched"))?;
+            before = page.next;
+            let ids = page.found.iter().map(|id| SessionId::from(id.as_str()));
+            hits.extend(ids.filter_map(|id| self.search_in(&id, words)));
+            if before.is_none() {
+                break;
+            }
+            if Instant::now() > deadline {
+                let source = "it has too many sessions; search in fewer".into();
+                return Err(JournalError::Store { action: "searched", source });
+            }
+        }
+        hits.truncate(hits_max);
+        Ok(hits)
+    }
+
     fn set_title(&self, session: &SessionId, title: &str) -> Result<(), JournalError> {
         let title = Some(title).filter(|title| !title.is_empty());
         let done = self.runtime.block_on(
@@ -300,5 +323,8 @@ fn unix_millis() -> u64 {
 
 /// The tenant of sessions outside the queue.
 pub const LOCAL_TENANT: &str = "local";
+/// Sessions that one statement of a search looks at, and how long a search may take.
+const SEARCH_PAGE: u32 = 200;
+const SEARCH_WAIT: Duration = Duration::from_secs(60);
 /// Interval at which `wait_for_records` polls.
 const POLL_INTERVAL: Duration = Duration::from_millis(25);

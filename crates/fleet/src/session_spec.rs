@@ -21,6 +21,9 @@ pub struct SessionSpec {
     pub max_turns: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_budget_usd: Option<f64>,
+    /// How often it is started again after a failure of its provider; 0 for never.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retries: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub append_system_prompt: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -57,6 +60,9 @@ impl SessionSpec {
             return Err(format!("permission_mode `{mode}` is not one of {}", MODES.join(", ")));
         }
         self.max_budget_usd.map_or(Ok(0), to_micro_usd)?;
+        if self.retries.is_some_and(|retries| retries > RETRIES_MAX) {
+            return Err(format!("retries must be at most {RETRIES_MAX}"));
+        }
         let words = self.allowed_tools.iter().chain(&self.disallowed_tools);
         let words = words.chain(&self.model).chain(&self.append_system_prompt);
         if let Some(word) = words.into_iter().find(|word| word.contains('\0')) {
@@ -81,6 +87,12 @@ impl SessionSpec {
     #[must_use]
     pub fn budget_micro(&self) -> Option<u64> {
         self.max_budget_usd.and_then(|most| to_micro_usd(most).ok())
+    }
+
+    /// How often it is started again after a failure of its provider.
+    #[must_use]
+    pub fn retries(&self) -> u32 {
+        self.retries.unwrap_or(RETRIES_DEFAULT)
     }
 
     /// The equivalent command line flags of `windlass`.
@@ -197,6 +209,10 @@ fn is_branch_name(name: &str) -> bool {
         && name.chars().all(is_known)
         && name.split('/').all(is_part)
 }
+
+/// An outage of a quarter of an hour is outlasted.
+const RETRIES_DEFAULT: u32 = 3;
+const RETRIES_MAX: u32 = 10;
 
 #[cfg(test)]
 mod tests {

@@ -113,7 +113,8 @@ pub const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ),
     ("demo", &["vocabulary", "driver", "rehearsal", "host", "assembly", "stream_json"]),
     ("trial", &["vocabulary", "git", "journal", "driver", "host", "assembly"]),
-    ("fleet", &["vocabulary", "git", "workspace", "text_diff", "journal", "host"]),
+    ("nats", &[]),
+    ("fleet", &["vocabulary", "git", "workspace", "text_diff", "journal", "host", "nats"]),
     (
         "cli",
         &[

@@ -29,6 +29,7 @@ fn to_unchecked_spec(args: &SpecArgs) -> SessionSpec {
         disallowed_tools: args.disallowed_tools.clone(),
         max_turns: args.max_turns,
         max_budget_usd: args.max_budget_usd,
+        retries: args.retries,
         append_system_prompt: None,
         workspace: git.map(|git| WorkspaceSpec {
             git,

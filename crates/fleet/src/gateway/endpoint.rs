@@ -366,7 +366,7 @@ impl AskedRequest<'_> {
     fn follow_events(self, id: String) -> EndpointResult {
         let query = read_query(&self.request, &["after", "follow", "live"])?;
         let last = self.request.headers().get("last-event-id");
-        let last = last.and_then(|last| last.to_str().ok()).map(str::to_owned);
+        let last = last.map(|last| String::from_utf8_lossy(last.as_bytes()).into_owned());
         let after = last.or_else(|| query.get("after").cloned());
         let after = match after.map(|after| StreamPosition::parse(&after)) {
             None => StreamPosition::default(),
@@ -437,7 +437,7 @@ fn session_to_json(row: &SessionRow) -> Value {
     json!({
         "id": row.id, "tenant": row.tenant, "state": row.state, "name": row.title,
         "reason": row.reason, "batch": row.batch, "row": row.batch_row, "worker": row.worker,
-        "attempts": row.attempts, "epoch": row.epoch, "records": row.seq,
+        "attempts": row.tries.attempts, "retries": row.tries.retries, "epoch": row.epoch, "records": row.seq,
         "cost_micro_usd": row.money.cost_micro, "budget_micro_usd": row.money.budget_micro,
         "patch": row.changes.has_patch, "branch": row.changes.branch,
         "branch_problem": row.changes.branch_problem, "created": row.times.created_millis,

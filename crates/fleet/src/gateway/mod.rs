@@ -100,7 +100,9 @@ pub async fn serve_embedded(
 
 async fn listen_at(address: &str) -> Result<TcpListener, CommandError> {
     TcpListener::bind(address).await.map_err(|error| {
-        CommandError::failure(format!("{address} cannot be listened at: {error}; see --listen"))
+        CommandError::failure(format!(
+            "cannot listen at {address}: {error}; choose another with --listen"
+        ))
     })
 }
 

@@ -1,9 +1,10 @@
 //! `--live`: how live text gets from workers to gateways.
 
 use std::net::{IpAddr, SocketAddr};
+use std::path::Path;
 use std::str::FromStr;
 
-use super::nats_client::NatsServer;
+use windlass_nats::NatsServer;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum LiveOption {
@@ -14,6 +15,22 @@ pub enum LiveOption {
     Address(SocketAddr),
     Nats(NatsServer),
     Off,
+}
+
+impl LiveOption {
+    /// With the certificates to trust for NATS, or an error of one line.
+    pub fn with_authorities(self, path: Option<&Path>) -> Result<Self, String> {
+        match (self, path) {
+            (Self::Nats(server), Some(path)) => {
+                let loaded = server.with_authorities(path);
+                loaded.map(Self::Nats).map_err(|words| format!("{}: {words}", path.display()))
+            }
+            (live, None) => Ok(live),
+            (Self::Owner | Self::Address(_) | Self::Off, Some(path)) => {
+                Err(format!("{}: it is for --live tls://HOST or nats://HOST", path.display()))
+            }
+        }
+    }
 }
 
 impl FromStr for LiveOption {
@@ -30,12 +47,13 @@ impl FromStr for LiveOption {
         }
         let whole = text.parse::<IpAddr>().map(|address| SocketAddr::new(address, 0));
         let address = text.parse::<SocketAddr>().or(whole).map_err(|_| {
-            "it must be `direct`, an address of this host such as 10.0.0.7, nats://HOST or `off`"
+            "it must be `direct`, an address of this host such as 10.0.0.7, nats://HOST, \
+             tls://HOST or `off`"
                 .to_owned()
         })?;
         match address.ip().is_unspecified() {
             // Gateways are told this address.
-            true => Err(format!("{text} is no address that gateways can connect to")),
+            true => Err(format!("gateways cannot connect to {text}; name an address of this host")),
             false => Ok(Self::Address(address)),
         }
     }

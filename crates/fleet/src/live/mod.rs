@@ -8,7 +8,6 @@
 pub(crate) mod live_mirror;
 pub(crate) mod live_option;
 pub(crate) mod live_sessions;
-pub(crate) mod nats_client;
 pub(crate) mod nats_live;
 pub(crate) mod owner_client;
 pub(crate) mod owner_server;

@@ -8,12 +8,12 @@ use std::time::Duration;
 
 use tokio::sync::mpsc;
 use windlass_host::random;
+use windlass_nats::{
+    NatsConnection, NatsDelivery, NatsMessage, NatsReader, NatsServer, NatsWriter,
+};
 
 use super::AbortedOnDrop;
 use super::live_sessions::{LiveSessions, TailNews};
-use super::nats_client::{
-    NatsConnection, NatsDelivery, NatsMessage, NatsReader, NatsServer, NatsWriter,
-};
 use super::session_tail::{SessionTail, TailItem};
 use crate::worker::report_line;
 

@@ -76,7 +76,9 @@ impl SessionFolder {
         let mut rows = Vec::new();
         if arguments.iter().any(may_name_older) {
             let is_all = arguments.iter().any(|word| word == "--all");
-            let known = store.list_local_sessions(SESSIONS_MAX).await.map_err(words)?;
+            let known =
+                store.list_local_sessions(find_searched(arguments).as_deref(), SESSIONS_MAX).await;
+            let known = known.map_err(words)?;
             let is_here = |row: &LocalSessionRow| {
                 is_all || row.project.as_deref().map(Path::new) == Some(&cwd)
             };
@@ -193,6 +195,17 @@ fn may_name_older(word: impl AsRef<OsStr>) -> bool {
         // A cluster of short flags, such as `-pc`.
         Some(flags) => flags.contains(['c', 'r']),
         None => COMMANDS.contains(&&*word),
+    }
+}
+
+/// What `sessions search` looks for. Only sessions that may have it are copied.
+fn find_searched(arguments: &[OsString]) -> Option<String> {
+    match arguments {
+        [sessions, search, words, ..] if sessions == "sessions" && search == "search" => {
+            let words = words.to_str().filter(|words| !words.starts_with('-'))?;
+            Some(words.to_lowercase())
+        }
+        _ => None,
     }
 }
 

@@ -1,9 +1,13 @@
 //! Workers and claims: register, renew, claim, end a claim.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
+use ring::hmac;
 use sqlx::postgres::PgRow;
 use sqlx::{FromRow, Row};
+use windlass_host::random;
+use windlass_vocabulary::to_hex;
 
 use super::{FleetStore, SCHEMA_VERSION, StoreError, to_i64, to_u64};
 use crate::tenant_policy::TenantPolicy;
@@ -77,8 +81,11 @@ pub struct ClaimEnd {
     pub is_orderly: bool,
     /// Delay before the next claim, if the session is queued.
     pub wake_after: Duration,
-    /// The provider limits the rate: its other sessions wait for `wake_after` too.
+    /// The provider limits the rate: sessions with the same key wait for `wake_after` too.
     pub is_rate_limited: bool,
+    /// The provider failed: the session goes on later, at most this often in a row, with a message
+    /// of ours.
+    pub retries_max: Option<u32>,
     /// Set if the session only waits for an answer to a question: it is claimed again when there is
     /// one, or a message that is not among these, which its process was sent.
     pub asks: Option<Vec<String>>,
@@ -165,16 +172,40 @@ impl FleetStore {
         Ok(())
     }
 
+    /// Stores with which keys a worker asks providers: their digests, under the store's secret.
+    pub async fn put_provider_keys(
+        &self,
+        worker: &str,
+        keys: &BTreeMap<String, String>,
+    ) -> Result<(), StoreError> {
+        let secret: String = sqlx::query_scalar("select key_secret from windlass.store limit 1")
+            .fetch_one(&self.pool)
+            .await?;
+        let secret = hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes());
+        let digest = |key: &String| to_hex(hmac::sign(&secret, key.as_bytes()).as_ref());
+        let (names, digests): (Vec<&String>, Vec<String>) =
+            keys.iter().map(|(name, key)| (name, digest(key))).unzip();
+        sqlx::query(
+            "update windlass.workers set provider_keys = jsonb_object($2, $3) where id = $1",
+        )
+        .bind(worker)
+        .bind(names)
+        .bind(digests)
+        .execute(&self.pool)
+        .await?;
+        Ok(())
+    }
+
     /// Whether there may be a session to claim. Cheaper than `claim_session`, which locks claims.
-    pub async fn has_claimable(&self) -> Result<bool, StoreError> {
+    pub async fn has_claimable(&self, worker: &str) -> Result<bool, StoreError> {
         let found = sqlx::query_scalar(
             "select exists (select 1 from windlass.sessions q where state = 'queued' \
-             and wake_at <= now() and not exists (select 1 from windlass.back_offs b \
-             where b.provider = q.provider and b.until > now())) or exists (select 1 from windlass.sessions s \
+             and wake_at <= now() and q.provider <> all((select windlass.list_backed_off($1))::text[])) \
+             or exists (select 1 from windlass.sessions s \
              left join windlass.workers w on w.id = s.worker where s.state = 'running' \
              and (w.id is null or w.lease_until < now()))",
         );
-        Ok(found.fetch_one(&self.pool).await?)
+        Ok(found.bind(worker).fetch_one(&self.pool).await?)
     }
 
     pub async fn claim_session(
@@ -205,6 +236,20 @@ impl FleetStore {
                 .bind(end.reason.as_deref())
                 .bind(to_millis(end.wake_after))
                 .bind(WAITS_MAX);
+            return Ok(ended.fetch_one(&self.pool).await?);
+        }
+        if let Some(retries_max) = end.retries_max {
+            let ended =
+                sqlx::query_scalar("select windlass.retry_session($1,$2,$3,$4,$5,$6,$7,$8,$9)")
+                    .bind(session)
+                    .bind(to_i64(epoch))
+                    .bind(worker)
+                    .bind(end.reason.as_deref())
+                    .bind(end.result.as_deref())
+                    .bind(i32::try_from(retries_max).unwrap_or(i32::MAX))
+                    .bind(to_millis(end.wake_after))
+                    .bind(random::generate_uuid())
+                    .bind(RETRY_MESSAGE);
             return Ok(ended.fetch_one(&self.pool).await?);
         }
         if let Some(sent) = &end.asks {
@@ -255,5 +300,7 @@ fn to_millis(time: Duration) -> i64 {
     i64::try_from(time.as_millis()).unwrap_or(i64::MAX)
 }
 
+/// What a session goes on with after a failure of its provider.
+pub(super) const RETRY_MESSAGE: &str = "The provider of the model failed. Go on where you stopped.";
 /// Rate limit waits in a row before a session is parked.
 const WAITS_MAX: i32 = 50;

@@ -40,12 +40,27 @@ impl FromRow<'_, PgRow> for ViewedSession {
     }
 }
 
+/// A part of a search, newest sessions first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SearchedPage {
+    /// Sessions of it that may have the text.
+    pub found: Vec<String>,
+    /// Where the next part begins, unless this is the last.
+    pub next: Option<(i64, String)>,
+}
+
 /// A part of a journal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JournalPiece {
     pub file: String,
     pub position: u64,
     pub bytes: Vec<u8>,
+}
+
+/// Whether a text is spelled the same in a journal, which is JSON; others are found by reading.
+fn is_same_in_journals(needle: &str) -> bool {
+    let is_plain = |byte: u8| matches!(byte, b' '..=b'~') && byte != b'"' && byte != b'\\';
+    !needle.is_empty() && needle.bytes().all(is_plain)
 }
 
 const VIEWED_COLUMNS: &str = "select id, title, worker is not null as is_running, \
@@ -114,15 +129,50 @@ impl FleetStore {
         Ok(rows.into_iter().map(to_piece).collect())
     }
 
-    /// The newest sessions outside the queue.
+    /// The newest sessions outside the queue; of these only those that may have a text in lower case,
+    /// if one is given.
     pub async fn list_local_sessions(
         &self,
+        needle: Option<&str>,
         limit: i64,
     ) -> Result<Vec<LocalSessionRow>, StoreError> {
-        let text = format!("{HEAD_COLUMNS} where s.tenant = $2 order by s.updated desc limit $3");
+        let text = format!(
+            "select * from ({HEAD_COLUMNS} where s.tenant = $2 order by s.updated desc limit $3) x \
+             where $4::text is null or windlass.may_contain(x.id, $4)"
+        );
         let rows = sqlx::query_as(&text).bind(MAIN_FILE).bind(LOCAL_TENANT).bind(limit);
-        let rows: Vec<SessionHeadRow> = rows.fetch_all(&self.pool).await?;
+        let needle = needle.filter(|needle| is_same_in_journals(needle));
+        let rows: Vec<SessionHeadRow> = rows.bind(needle).fetch_all(&self.pool).await?;
         Ok(rows.into_iter().map(to_local_row).collect())
+    }
+
+    /// The next sessions of any tenant, newest first, and which of them may have a text in lower
+    /// case. One statement looks at no more than `limit` sessions.
+    pub async fn find_sessions_with(
+        &self,
+        needle: &str,
+        after: Option<&(i64, String)>,
+        limit: u32,
+    ) -> Result<SearchedPage, StoreError> {
+        let (after_time, after_id) = after.cloned().unzip();
+        let needle = Some(needle).filter(|needle| is_same_in_journals(needle));
+        let rows: Vec<(String, i64, bool)> = sqlx::query_as(
+            "select s.id, s.at, $3::text is null or windlass.may_contain(s.id, $3) from (\
+             select id, (extract(epoch from created at time zone 'UTC') * 1000000)::bigint as at \
+             from windlass.sessions where $1::bigint is null \
+             or ((extract(epoch from created at time zone 'UTC') * 1000000)::bigint, id) < ($1, $2) \
+             order by 2 desc, 1 desc limit $4) s",
+        )
+        .bind(after_time)
+        .bind(after_id)
+        .bind(needle)
+        .bind(i64::from(limit))
+        .fetch_all(&self.pool)
+        .await?;
+        let is_last = rows.len() < usize::try_from(limit).unwrap_or(usize::MAX);
+        let next = rows.last().filter(|_| !is_last).map(|(id, at, _)| (*at, id.clone()));
+        let found = rows.into_iter().filter(|(.., may)| *may).map(|(id, ..)| id);
+        Ok(SearchedPage { found: found.collect(), next })
     }
 
     /// The sessions of any tenant whose id begins like this.

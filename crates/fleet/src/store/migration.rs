@@ -9,7 +9,7 @@ use super::store_pool::{ANSWER_WAIT, in_time};
 use super::{FleetStore, StoreError};
 
 /// The schema version this program works with.
-pub const SCHEMA_VERSION: i64 = 4;
+pub const SCHEMA_VERSION: i64 = 5;
 
 /// Each script migrates from the previous version to the given one.
 const MIGRATIONS: &[(i64, &str)] = &[
@@ -17,6 +17,7 @@ const MIGRATIONS: &[(i64, &str)] = &[
     (2, include_str!("schema_2.sql")),
     (3, include_str!("schema_3.sql")),
     (4, include_str!("schema_4.sql")),
+    (5, include_str!("schema_5.sql")),
 ];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -25,6 +25,7 @@ mod tenant;
 mod token;
 
 pub use batch::{NewBatch, StoredBatch};
+use claim::RETRY_MESSAGE;
 pub use claim::{ClaimEnd, ClaimedRow, HeldSession, RenewedLease, WorkerRow};
 pub use file_store::FileStore;
 pub(crate) use file_store::StoreNews;
@@ -33,13 +34,14 @@ pub use journal_bytes::{AppendRequest, JournalFile};
 pub(crate) use journal_bytes::{MAIN_FILE, PATCH_BLOB};
 pub use limit::{LimitKind, StoredLimit};
 pub use live_endpoint::LiveEndpoint;
-pub use local_sessions::{JournalPiece, LocalSessionRow, ViewedSession};
+pub use local_sessions::{JournalPiece, LocalSessionRow, SearchedPage, ViewedSession};
 pub use migration::{SCHEMA_VERSION, SchemaState};
 pub use questions::{AnsweredQuestion, NewAnswer, NewQuestion};
 pub use removal::{RemovalCount, RemovalFilter};
 pub use session_files::{BranchOutcome, HeldClaim, NewPack};
 pub use session_rows::{
     NewFork, NewSession, SessionChanges, SessionFilter, SessionMoney, SessionRow, SessionTimes,
+    SessionTries,
 };
 pub use session_store::SessionStore;
 pub use store_error::StoreError;

@@ -40,7 +40,7 @@ pub struct SessionRow {
     pub batch: Option<String>,
     pub batch_row: Option<i32>,
     pub worker: Option<String>,
-    pub attempts: i32,
+    pub tries: SessionTries,
     pub epoch: i64,
     pub seq: i64,
     pub money: SessionMoney,
@@ -78,7 +78,10 @@ impl FromRow<'_, PgRow> for SessionRow {
             batch: row.try_get("batch")?,
             batch_row: row.try_get("batch_row")?,
             worker: row.try_get("worker")?,
-            attempts: row.try_get("attempts")?,
+            tries: SessionTries {
+                attempts: row.try_get("attempts")?,
+                retries: row.try_get("retries")?,
+            },
             epoch: row.try_get("epoch")?,
             seq: row.try_get("seq")?,
             money: SessionMoney {
@@ -100,6 +103,14 @@ impl FromRow<'_, PgRow> for SessionRow {
     }
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SessionTries {
+    /// Claims since the last orderly end.
+    pub attempts: i32,
+    /// How often it was started again after a failure of its provider, since its last message.
+    pub retries: i32,
+}
+
 /// In millionths of a dollar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SessionMoney {
@@ -118,7 +129,7 @@ pub struct SessionFilter {
     pub limit: u32,
 }
 
-const COLUMNS: &str = "id, tenant, state, title, batch, batch_row, worker, attempts, epoch, seq, \
+const COLUMNS: &str = "id, tenant, state, title, batch, batch_row, worker, attempts, retries, epoch, seq, \
     cost_micro, budget_micro, windlass.explain_wait(sessions) as reason, result, branch, \
     branch_problem, exists (select 1 from windlass.blobs b \
     where b.session = sessions.id and b.name = 'patch') as has_patch, \

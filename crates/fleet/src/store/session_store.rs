@@ -1,6 +1,7 @@
 //! The store that a worker and a gateway use: a database that many hosts share, or files for a
 //! gateway that runs its sessions itself.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -44,7 +45,8 @@ delegate! {
     give_back_sessions(worker: &str, except: &[(String, u64)], attempts_max: u32) -> i64;
     remove_worker(id: &str) -> ();
     list_workers() -> Vec<WorkerRow>;
-    has_claimable() -> bool;
+    put_provider_keys(worker: &str, keys: &BTreeMap<String, String>) -> ();
+    has_claimable(worker: &str) -> bool;
     claim_session(worker: &str, attempts_max: u32) -> Option<ClaimedRow>;
     end_claim(session: &str, epoch: u64, worker: &str, end: &ClaimEnd) -> bool;
     append_journal(request: AppendRequest<'_>) -> u64;

@@ -81,7 +81,7 @@ impl FleetStore {
         }
         let mut secret = [0; 32];
         ring::rand::SecureRandom::fill(&ring::rand::SystemRandom::new(), &mut secret)
-            .map_err(|_| StoreError::Invalid("the system gives no random bytes".to_owned()))?;
+            .map_err(|_| StoreError::Invalid("the system has no random bytes".to_owned()))?;
         let token = format!("wlf_{}", to_hex(&secret));
         sqlx::query(
             "insert into windlass.tokens (hash, name, tenant, role, expires) \

@@ -232,6 +232,14 @@ async fn prepare(
 fn describe_process_end(context: &WorkerContext, row: &ClaimedRow, end: ProcessEnd) -> SessionEnd {
     match end {
         ProcessEnd::Result(result) => SessionEnd::Ended(result_end(&result)),
+        ProcessEnd::ProviderFailed(result) => {
+            let spec = SessionSpec::parse(&row.spec).unwrap_or_default();
+            SessionEnd::Ended(ClaimEnd {
+                wake_after: RETRY_PAUSE,
+                retries_max: Some(spec.retries()),
+                ..result_end(&result)
+            })
+        }
         ProcessEnd::Cancelled => SessionEnd::Ended(cancelled_end()),
         ProcessEnd::RateLimited(wait) => SessionEnd::Ended(ClaimEnd {
             state: "queued",
@@ -388,7 +396,7 @@ fn cancelled_end() -> ClaimEnd {
 
 /// The end of a claim for a result frame.
 pub(crate) fn result_end(result: &Value) -> ClaimEnd {
-    let is_error = result.get("is_error").and_then(Value::as_bool).unwrap_or(true);
+    let is_error = super::session_process::is_error(result);
     let reason = result.get("terminal_reason").and_then(Value::as_str).map(str::to_owned);
     ClaimEnd {
         state: if is_error { "failed" } else { "done" },
@@ -424,4 +432,6 @@ fn describe_end(end: &ClaimEnd) -> String {
 const LAST_END_WAIT: Duration = Duration::from_secs(10);
 const END_RETRY_PAUSE: Duration = Duration::from_millis(200);
 const PROBLEM_CHARS_MAX: usize = 500;
+/// Before the first retry after a failure of a provider; doubled for each further one.
+const RETRY_PAUSE: Duration = Duration::from_secs(60);
 const CRASH_PAUSE: Duration = Duration::from_secs(1);

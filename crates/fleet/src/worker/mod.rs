@@ -15,6 +15,7 @@ mod handover;
 pub(crate) mod lease_clock;
 pub(crate) mod monotonic;
 pub(crate) mod process_tree;
+mod provider_keys;
 pub(crate) mod relay;
 mod result_branch;
 mod running_calls;
@@ -26,6 +27,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use serde_json::Value;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 use windlass_host::command_error::CommandError;
@@ -37,6 +39,7 @@ use windlass_journal::ClaimHolder;
 
 use self::claimed_session::{SessionClaim, run_claimed_session};
 use self::lease_clock::{LeaseClock, LeaseRenewals};
+use self::provider_keys::find_provider_keys;
 use crate::live::live_sessions::LiveSessions;
 use crate::live::nats_live::publish_tails;
 use crate::live::owner_server::{OwnerServer, to_own_address};
@@ -69,7 +72,6 @@ pub struct WorkerOptions {
 }
 
 /// Shared by all sessions of a worker.
-#[derive(Debug)]
 pub(crate) struct WorkerContext {
     pub(crate) store: SessionStore,
     pub(crate) id: String,
@@ -80,6 +82,8 @@ pub(crate) struct WorkerContext {
     pub(crate) live: Arc<LiveSessions>,
     /// Serves live text to gateways, if it does.
     owner_server: Option<OwnerServer>,
+    /// By provider. Only their digests leave this process.
+    provider_keys: BTreeMap<String, String>,
     /// The sessions that run in this process.
     running: Mutex<BTreeMap<String, RunningSession>>,
     /// Held from a claim until its session is in `running`.
@@ -102,6 +106,13 @@ struct RunningSession {
 struct HeldSessions {
     asked_at: Duration,
     sessions: Vec<HeldSession>,
+}
+
+impl std::fmt::Debug for WorkerContext {
+    /// Without the keys.
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "worker {}", self.id)
+    }
 }
 
 impl WorkerContext {
@@ -237,13 +248,13 @@ async fn start_owner_server(
         // The database sees another host between the two.
         Err(words) if options.live == LiveOption::Owner => {
             report_line(&format!(
-                "no live text: {address} cannot be listened at: {words}; name this host's address \
+                "no live text: cannot listen at {address}: {words}; name this host's address \
                  with --live"
             ));
             Ok(None)
         }
         Err(words) => {
-            Err(CommandError::failure(format!("--live {address} cannot be listened at: {words}")))
+            Err(CommandError::failure(format!("--live: cannot listen at {address}: {words}")))
         }
     }
 }
@@ -252,6 +263,7 @@ async fn register(context: &WorkerContext) -> Result<(), StoreError> {
     let WorkerContext { store, id, options, .. } = context;
     let host = ClaimHolder::current_process().host;
     store.register_worker(id, &host, options.capacity, options.lease).await?;
+    store.put_provider_keys(id, &context.provider_keys).await?;
     if let Some(server) = &context.owner_server {
         store.put_live_endpoint(id, &server.endpoint).await?;
     }
@@ -265,7 +277,8 @@ pub(crate) async fn run_on(
     live: Arc<LiveSessions>,
 ) -> Result<Exit, CommandError> {
     let failed = |error: StoreError| CommandError::failure(error.to_string());
-    check_windlass(&options).await?;
+    let report = check_windlass(&options).await?;
+    let provider_keys = find_provider_keys(&report, |name| std::env::var(name).ok());
     std::fs::create_dir_all(&options.directory).map_err(|error| {
         let path = options.directory.display();
         CommandError::failure(format!("{path} cannot be used: {error}; name another with --dir"))
@@ -282,6 +295,7 @@ pub(crate) async fn run_on(
         sockets,
         live,
         owner_server,
+        provider_keys,
         running: Mutex::default(),
         claiming: tokio::sync::Mutex::default(),
         held: watch::Sender::default(),
@@ -443,7 +457,7 @@ async fn wait_for_claim(claim: &mut Option<ClaimTask>) -> Result<ClaimAttempt, S
 async fn try_claim(context: &WorkerContext) -> Result<ClaimAttempt, StoreError> {
     let WorkerContext { store, id, options, .. } = context;
     let is_short = read_available_memory().is_some_and(|bytes| bytes < options.memory_min);
-    if is_short || context.lease.is_over() || !store.has_claimable().await? {
+    if is_short || context.lease.is_over() || !store.has_claimable(id).await? {
         return Ok(ClaimAttempt::NothingDue);
     }
     let claimed = store.claim_session(id, options.attempts_max).await?;
@@ -528,8 +542,8 @@ async fn listen(context: Arc<WorkerContext>) {
     }
 }
 
-/// Checks that the command runs and, if required, that its sandbox works.
-async fn check_windlass(options: &WorkerOptions) -> Result<(), CommandError> {
+/// Checks that the command runs and, if required, that its sandbox works. Returns its report.
+async fn check_windlass(options: &WorkerOptions) -> Result<Value, CommandError> {
     let program = options.windlass.display();
     let mut command = tokio::process::Command::new(&options.windlass);
     command.args(["doctor", "--offline", "--json"]).stdin(std::process::Stdio::null());
@@ -547,14 +561,12 @@ async fn check_windlass(options: &WorkerOptions) -> Result<(), CommandError> {
              name it with --windlass"
         ))
     })?;
-    if options.is_unsandboxed {
-        return Ok(());
-    }
-    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
-    match report.pointer("/sandbox/available").and_then(serde_json::Value::as_bool) {
-        Some(true) => Ok(()),
-        _ => {
-            let why = report.pointer("/sandbox/report").and_then(serde_json::Value::as_str);
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+    let has_sandbox = report.pointer("/sandbox/available").and_then(Value::as_bool);
+    match options.is_unsandboxed || has_sandbox == Some(true) {
+        true => Ok(report),
+        false => {
+            let why = report.pointer("/sandbox/report").and_then(Value::as_str);
             Err(CommandError::failure(format!(
                 "commands of models would run without a sandbox here: {}; install bubblewrap, or \
                  accept that with --allow-unsandboxed",

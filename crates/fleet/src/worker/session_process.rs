@@ -31,6 +31,8 @@ use crate::tenant_policy::TenantPolicy;
 pub(crate) enum ProcessEnd {
     /// With the result of its last prompt.
     Result(Value),
+    /// The same; it failed because the provider did.
+    ProviderFailed(Value),
     Cancelled,
     /// The worker shuts down: another one continues the session.
     HandedBack,
@@ -60,6 +62,8 @@ pub(crate) struct SessionProcess {
     messages: SentMessages,
     running_calls: RunningCalls,
     result: Option<Value>,
+    /// The last call of the model failed in a way that may pass.
+    has_failed_call: bool,
     cancelled_at: Option<Instant>,
     tail: OpenTail,
 }
@@ -133,6 +137,7 @@ impl SessionProcess {
             messages: SentMessages::default(),
             running_calls: RunningCalls::default(),
             result: None,
+            has_failed_call: false,
             cancelled_at: None,
             tail: context.live.open(&claim.id, claim.epoch),
         })
@@ -152,7 +157,7 @@ impl SessionProcess {
             () = context.wait_for_handback() => ProcessEnd::HandedBack,
         };
         match end {
-            ProcessEnd::Result(_) => drop(self.stdin.take()),
+            ProcessEnd::Result(_) | ProcessEnd::ProviderFailed(_) => drop(self.stdin.take()),
             // Killed before its input ends: it would take that for an answer to its questions.
             ProcessEnd::Cancelled
             | ProcessEnd::HandedBack
@@ -217,6 +222,7 @@ impl SessionProcess {
                         let bytes = std::mem::take(&mut line);
                         let Ok(frame) = serde_json::from_slice::<Value>(&bytes) else { continue };
                         self.running_calls.follow(&frame);
+                        self.note_failed_call(&frame);
                         if !self.take_frame(&frame).await {
                             return ProcessEnd::Lost;
                         }
@@ -231,7 +237,12 @@ impl SessionProcess {
                     None if context.lease.is_over() => return ProcessEnd::Lost,
                     None => return match self.result.take() {
                         // The result of an earlier message does not answer the last one.
-                        Some(result) if self.messages.unanswered.is_empty() => ProcessEnd::Result(result),
+                        Some(result) if self.messages.unanswered.is_empty() => {
+                            match self.has_failed_call && is_error(&result) {
+                                true => ProcessEnd::ProviderFailed(result),
+                                false => ProcessEnd::Result(result),
+                            }
+                        }
                         Some(_) | None => ProcessEnd::Crashed(String::new()),
                     },
                 },
@@ -295,6 +306,19 @@ impl SessionProcess {
                 self.asked.forget(&answer.request);
             }
             self.note_progress();
+        }
+    }
+
+    /// Tries are reported only for failures that may pass: an overload, a rate limit, the network.
+    fn note_failed_call(&mut self, frame: &Value) {
+        let is_retry = frame.get("subtype").and_then(Value::as_str) == Some("api_retry");
+        let status = frame.get("api_error_status").and_then(Value::as_u64);
+        match frame.get("type").and_then(Value::as_str) {
+            Some("assistant" | "user") => self.has_failed_call = false,
+            _ if is_retry || status.is_some_and(|status| status >= 500) => {
+                self.has_failed_call = true;
+            }
+            _ => {}
         }
     }
 
@@ -484,6 +508,10 @@ fn fence_settings(context: &WorkerContext, folders: &SessionFolders) -> Value {
         "denyRead": [context.options.directory, context.sockets, "~/.pgpass"],
         "allowRead": [folders.root],
     } } })
+}
+
+pub(super) fn is_error(result: &Value) -> bool {
+    result.get("is_error").and_then(Value::as_bool).unwrap_or(true)
 }
 
 /// The retry delay of a rate limited request, if it is too long to hold a worker for.

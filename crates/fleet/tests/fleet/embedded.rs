@@ -39,6 +39,7 @@ impl EmbeddedFleet {
             .env("TMPDIR", self.folder.path().join("tmp"))
             .env("ANTHROPIC_BASE_URL", self.model.url())
             .env("ANTHROPIC_API_KEY", "test-key")
+            .env("CLAUDE_CODE_MAX_RETRIES", "1")
             .current_dir(self.folder.path())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

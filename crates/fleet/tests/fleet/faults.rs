@@ -191,8 +191,9 @@ fn a_rate_limit_is_waited_for_in_the_queue_and_by_all() {
     let Some(fleet) = TestFleet::start(script) else { return };
     let _worker = fleet.start_worker("one", &["--capacity", "2"]);
     let first = fleet.submit(1, "the first");
-    let waits = "select count(*) from windlass.sessions where state = 'queued' and worker is null \
-        and wake_at > now() + interval '500 seconds' and reason like '%limits the rate%'";
+    let waits = "select count(*) from windlass.sessions s, windlass.back_offs \
+        where state = 'queued' and worker is null and until > now() + interval '500 seconds' \
+        and windlass.explain_wait(s) like '%limits the rate%'";
     fleet.postgres.wait_for(waits, "1");
     let asked = fleet.model.request_count();
     let second = fleet.submit(2, "the second");
@@ -208,7 +209,6 @@ fn a_rate_limit_is_waited_for_in_the_queue_and_by_all() {
     assert_eq!(fleet.postgres.query(claims), "1|queued\n0|queued");
     assert_eq!(fleet.model.request_count(), asked, "nobody asks before");
     fleet.postgres.query("update windlass.back_offs set until = now()");
-    fleet.postgres.query("update windlass.sessions set wake_at = now()");
     for session in [first, second] {
         fleet.wait_for_state(&session, "done");
     }

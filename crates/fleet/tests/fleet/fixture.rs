@@ -88,13 +88,24 @@ impl TestFleet {
 
     /// Starts a worker with its own folder, as on a separate host.
     pub(crate) fn start_worker(&self, name: &str, more: &[&str]) -> TestProcess {
+        self.start_worker_with(name, more, &[])
+    }
+
+    /// The same, with variables of its environment.
+    pub(crate) fn start_worker_with(
+        &self,
+        name: &str,
+        more: &[&str],
+        variables: &[(&str, &str)],
+    ) -> TestProcess {
         let windlass = find_windlass();
         let directory = self.folder.path().join(name);
         let mut arguments = vec!["worker", "--allow-unsandboxed", "--drain", "0"];
         arguments.extend(["--dir", directory.to_str().unwrap()]);
         arguments.extend(["--windlass", windlass.to_str().unwrap()]);
         arguments.extend(more);
-        let mut worker = TestProcess::start(&mut self.command(&arguments));
+        let mut command = self.command(&arguments);
+        let mut worker = TestProcess::start(command.envs(variables.iter().copied()));
         worker.wait_for_line("is ready");
         worker
     }

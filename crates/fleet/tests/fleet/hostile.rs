@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 use windlass_rehearsal::{Script, ScriptedAnswer};
 
-use crate::fixture::{TestFleet, TestProcess, find_windlass, run_git};
+use crate::fixture::{TestFleet, TestProcess, find_windlass, run_git, until};
 use crate::gateway::{call, printed, token};
 
 /// Submits over HTTP. Returns the status, and the session's id or the error message.
@@ -170,4 +170,103 @@ fn commands_see_no_other_session() {
         fleet.postgres.query("select frame from windlass.events where frame like '%tool_result%'");
     assert!(told.contains("kept") && !told.contains("word-of-another"), "{told}");
     assert!(!told.contains("other.git"), "{told}");
+}
+
+/// F11: on every route that names a session, another tenant's token of any role but `admin` gets the
+/// same answer as for a session that is not there, and changes nothing.
+#[test]
+fn every_route_hides_the_sessions_of_other_tenants() {
+    let Some(fleet) = TestFleet::start(Script::new()) else { return };
+    let (_gateway, url) = fleet.start_gateway();
+    printed(&fleet.run(&["store", "tenant", "other"]));
+    let session = fleet.submit(1, "wait");
+    fleet.postgres.query(&format!(
+        "insert into windlass.questions (session, request, epoch, body) \
+         values ('{session}', 'ask_1', 0, '{{}}')"
+    ));
+    let stranger = token(&fleet, "oda", "other", "approve");
+    let description: Value =
+        serde_json::from_str(include_str!("../../src/gateway/openapi.json")).unwrap();
+    let body = |path: &str| match path.rsplit('/').next().unwrap() {
+        "messages" => json!({ "content": "x" }),
+        "fork" => json!({ "prompt": "x" }),
+        "answers" => json!({ "question": "ask_1", "behavior": "allow" }),
+        _ => json!({}),
+    };
+    let mut routes = 0;
+    for (path, methods) in description["paths"].as_object().unwrap() {
+        if !path.contains("{id}") {
+            continue;
+        }
+        for method in methods.as_object().unwrap().keys() {
+            routes += 1;
+            let ask = |id: &str| {
+                let place = path.replace("{id}", id);
+                let head = format!("{} {place} HTTP/1.1", method.to_uppercase());
+                let head = format!("{head}\r\nAuthorization: Bearer {stranger}");
+                let body = if method == "get" { String::new() } else { body(path).to_string() };
+                call(&url, &head, &body)
+            };
+            let (status, words) = ask(&session);
+            assert_eq!(status, 404, "{method} {path}: {words}");
+            let none = ask("00000000-0000-4000-8000-0000000000ff");
+            assert_eq!((status, words), none, "{method} {path}");
+        }
+    }
+    assert!(routes >= 10, "{routes}");
+    let untouched = "select count(*), (select count(*) from windlass.messages), \
+        (select count(*) from windlass.questions where answer is null) \
+        from windlass.sessions where state = 'queued' and not is_cancelled";
+    assert_eq!(fleet.postgres.query(untouched), "1|1|1");
+
+    // Where to go on is read strictly, and never more than there is.
+    let watch = token(&fleet, "wes", "team", "watch");
+    for last in ["-1", "x", "1.5", "18446744073709551616", "1-2", "1-2-3-4", "\u{221e}", "0x10"] {
+        let head = format!(
+            "GET /v1/sessions/{session}/events?follow=false HTTP/1.1\r\n\
+             Authorization: Bearer {watch}\r\nLast-Event-ID: {last}"
+        );
+        assert_eq!(call(&url, &head, "").0, 400, "{last}");
+    }
+    for last in ["18446744073709551615", "9223372036854775808", "1-18446744073709551615-0"] {
+        let head = format!(
+            "GET /v1/sessions/{session}/events?follow=false HTTP/1.1\r\n\
+             Authorization: Bearer {watch}\r\nLast-Event-ID: {last}"
+        );
+        let (status, words) = call(&url, &head, "");
+        assert!(status == 200 && !words.contains("data: {\"type\""), "{last}: {status} {words}");
+    }
+    assert_eq!(call(&url, "GET /v1/health HTTP/1.1", "").0, 200);
+}
+
+/// Fifty submissions at once against a budget that covers three: never more than that is reserved, and
+/// what was reserved is given back.
+#[test]
+fn a_budget_holds_when_many_submit_at_once() {
+    let script = Script::new().answer(ScriptedAnswer::text("Fine.").repeat(0));
+    let Some(fleet) = TestFleet::start(script) else { return };
+    printed(&fleet.run(&["store", "tenant", "poor", "--budget-usd", "0.35"]));
+    let (_gateway, url) = fleet.start_gateway();
+    let poor = token(&fleet, "pia", "poor", "submit");
+    let _workers = ["one", "two"].map(|name| fleet.start_worker(name, &["--capacity", "8"]));
+    std::thread::scope(|scope| {
+        for _ in 0..50 {
+            scope.spawn(|| {
+                let body = json!({ "prompt": "x", "spec": { "max_budget_usd": 0.1 } });
+                assert_eq!(submit(&url, &poor, &body).0, 201);
+            });
+        }
+        let money = "select spent_micro + reserved_micro <= budget_micro \
+            and (select count(*) from windlass.sessions where state = 'running') <= 3 \
+            from windlass.tenants where id = 'poor'";
+        let ended = "select count(*) from windlass.sessions where state = 'done'";
+        until("they end", || {
+            assert_eq!(fleet.postgres.query(money), "t");
+            fleet.postgres.query(ended).parse::<u32>().unwrap() >= 20
+        });
+    });
+    let exact = "select spent_micro = (select sum(cost_micro) from windlass.sessions) \
+        and reserved_micro = (select sum(reserved_micro) from windlass.sessions) \
+        from windlass.tenants where id = 'poor'";
+    assert_eq!(fleet.postgres.query(exact), "t");
 }

@@ -211,6 +211,42 @@ fn an_answer_is_followed_over_nats() {
     seen.check();
 }
 
+/// A server that requires TLS is spoken to with TLS, if its certificate is trusted; nothing is said
+/// before, the login least of all.
+#[test]
+fn an_answer_is_followed_over_nats_with_tls() {
+    let Some(nats) = TestNats::start_with_tls() else { return };
+    let Some(fleet) = TestFleet::start(tell_a_story()) else { return };
+    let certificate = nats.certificate();
+    let trusted = ["--live", &nats.url, "--live-ca", &certificate];
+    let worker = fleet.start_worker("one", &trusted);
+    let tls = nats.url.replace("nats://", "tls://");
+    show_that_an_answer_is_followed(&fleet, &["--live", &tls, "--live-ca", &certificate]);
+    drop(worker);
+
+    let mut stranger = fleet.start_worker("two", &["--live", &nats.url]);
+    let line = stranger.wait_for_line("live text is not published");
+    assert!(line.contains("--live-ca") && !line.contains("cret"), "{line}");
+    drop(stranger);
+    // A server without TLS gets no login of a client that wants it.
+    let Some(plain) = TestNats::start() else { return };
+    let tls = plain.url.replace("nats://", "tls://");
+    let mut worker = fleet.start_worker("three", &["--live", &tls]);
+    let line = worker.wait_for_line("live text is not published");
+    assert!(line.contains("does not offer TLS"), "{line}");
+    for (live, path, words) in [
+        (nats.url.as_str(), "/none", "--live-ca /none"),
+        ("direct", certificate.as_str(), "--live tls://HOST"),
+    ] {
+        for command in ["serve", "worker"] {
+            let output = fleet.run(&[command, "--live", live, "--live-ca", path]);
+            let line = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert!(!output.status.success() && line.contains(words), "{line}");
+            assert_eq!(line.lines().count(), 1, "{line}");
+        }
+    }
+}
+
 #[test]
 fn an_answer_is_followed_without_a_database() {
     let fleet = EmbeddedFleet::new(tell_a_story());

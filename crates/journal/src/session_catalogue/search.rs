@@ -8,6 +8,7 @@ use super::{ListedSession, SessionCatalogue, SessionSummary};
 use crate::conversation::{ConversationExtractor, ConversationItem};
 use crate::error::JournalError;
 use crate::journal_reader::JournalReader;
+use crate::record::JournalRecord;
 use crate::transcript;
 
 /// A place with the text.
@@ -88,10 +89,19 @@ pub(super) fn may_contain(path: &Path, summary: &SessionSummary, needle: &str) -
 
 fn find_first(path: &Path, needle: &str) -> Result<Option<ConversationItem>, JournalError> {
     let mut reader = JournalReader::open(path)?;
+    find_in_records(core::iter::from_fn(|| reader.next_record().transpose()), needle)
+}
+
+/// The first item of a conversation that contains this text, which is in lower case. Holds one
+/// record at a time.
+pub(crate) fn find_in_records(
+    records: impl Iterator<Item = Result<JournalRecord, JournalError>>,
+    needle: &str,
+) -> Result<Option<ConversationItem>, JournalError> {
     let mut extractor = ConversationExtractor::default();
     let mut items = Vec::new();
-    while let Some(record) = reader.next_record()? {
-        extractor.push_record(&record, &mut items);
+    for record in records {
+        extractor.push_record(&record?, &mut items);
         let hit = items.drain(..).find(|item| item.text.to_lowercase().contains(needle));
         if hit.is_some() {
             return Ok(hit);
@@ -102,7 +112,7 @@ fn find_first(path: &Path, needle: &str) -> Result<Option<ConversationItem>, Jou
 }
 
 /// The text around the match, on one line.
-fn build_excerpt(text: &str, needle: &str) -> String {
+pub(crate) fn build_excerpt(text: &str, needle: &str) -> String {
     let at = text.to_lowercase().find(needle).unwrap_or(0);
     // Lower case may have another length than the original; an approximate position is good enough.
     let start = text.floor_char_boundary(at.saturating_sub(AROUND_BYTES));

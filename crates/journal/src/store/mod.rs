@@ -18,6 +18,7 @@ use windlass_vocabulary::SessionId;
 
 use crate::error::JournalError;
 use crate::record::{JournalHead, JournalRecord, NewRecordItem};
+use crate::session_catalogue::{build_excerpt, find_in_records};
 
 pub use file_store::FileJournalStore;
 
@@ -66,6 +67,25 @@ pub trait JournalStore: core::fmt::Debug + Send + Sync {
     /// All sessions, sorted by id.
     fn list(&self) -> Result<Vec<SessionId>, JournalError>;
 
+    /// Sessions whose conversation contains this text, ignoring case: the first match of each, up to
+    /// a limit. Reads one session after the other; a store that finds them faster does so.
+    ///
+    /// # Errors
+    ///
+    /// The store cannot be used. A journal that cannot be read is left out.
+    fn search(&self, words: &str, hits_max: usize) -> Result<Vec<StoreSearchHit>, JournalError> {
+        let sessions = self.list()?.into_iter();
+        Ok(sessions.filter_map(|it| self.search_in(&it, words)).take(hits_max).collect())
+    }
+
+    /// The first match in this session.
+    fn search_in(&self, session: &SessionId, words: &str) -> Option<StoreSearchHit> {
+        let needle = words.to_lowercase();
+        let item = find_in_records(self.read_from(session, 0).ok()?, &needle).ok()??;
+        let excerpt = build_excerpt(&item.text, &needle);
+        Some(StoreSearchHit { session: session.clone(), excerpt })
+    }
+
     /// Sets a session's title; an empty one removes it. Needs no claim.
     fn set_title(&self, session: &SessionId, title: &str) -> Result<(), JournalError>;
 
@@ -101,6 +121,14 @@ pub struct ClaimedSession {
     pub epoch: u64,
     /// The end of the journal at the time of the claim.
     pub seq: u64,
+}
+
+/// A session that contains what was searched for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoreSearchHit {
+    pub session: SessionId,
+    /// The text around the first match, on one line.
+    pub excerpt: String,
 }
 
 pub type RecordIterator = Box<dyn Iterator<Item = Result<JournalRecord, JournalError>> + Send>;

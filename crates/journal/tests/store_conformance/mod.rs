@@ -8,7 +8,7 @@ use windlass_journal::store::{ClaimedSession, JournalStore};
 use windlass_journal::{
     JournalError, JournalHead, JournalNote, NewRecordItem, RecordItem, RunEndedNote,
 };
-use windlass_vocabulary::{MicroUsd, SessionId, Terminal};
+use windlass_vocabulary::{ContentBlock, MicroUsd, SessionId, Terminal};
 
 pub(crate) fn note(number: u64) -> JournalNote {
     JournalNote::Titled(number.to_string())
@@ -37,6 +37,37 @@ pub(crate) fn check_store(
     check_groups_and_notes(second, session);
     check_titles_blobs_and_lists(first, second, session);
     check_waiting(first, second, session);
+    check_search(first, second, session);
+}
+
+/// Words are found whatever their case, in the conversation and nowhere else. Afterwards there are
+/// three more sessions.
+fn check_search(first: &dyn JournalStore, second: &dyn JournalStore, session: &SessionId) {
+    let texts = ["A Windlass lifts.", "Gr\u{fc}n \"lifts\" it\\all.", "Nothing of it."];
+    let ids: Vec<SessionId> = (0..texts.len())
+        .map(|number| SessionId::from(format!("{session}-search-{number}").as_str()))
+        .collect();
+    for (id, text) in ids.iter().zip(texts) {
+        let claimed = first.claim(id, &JournalHead::default()).unwrap();
+        let content = vec![ContentBlock::Text(text.to_owned())];
+        // As it stands in a journal, so that stores elsewhere need not know the engine.
+        let said = serde_json::json!({ "UserSubmitted": { "content": content, "pinned": false } });
+        let prompt = serde_json::from_value(said).unwrap();
+        first.append(&claimed, 0, 1, &[NewRecordItem::Event(&prompt)]).unwrap();
+        first.release(&claimed);
+    }
+    let found = |words: &str, hits_max: usize| -> Vec<SessionId> {
+        let hits = second.search(words, hits_max).unwrap();
+        let mut found: Vec<SessionId> = hits.into_iter().map(|hit| hit.session).collect();
+        found.sort();
+        found
+    };
+    assert_eq!(found("LIFTS", 10), &ids[..2]);
+    assert_eq!(found("gr\u{dc}n \"lifts\" it\\all", 10), &ids[1..2]);
+    assert_eq!(found("lifts", 1).len(), 1, "no more than were asked for");
+    assert_eq!(found("hoists", 10), []);
+    let hits = second.search("windlass lifts", 10).unwrap();
+    assert_eq!(hits[0].excerpt, "A Windlass lifts.");
 }
 
 /// Afterwards nobody holds the session, and it has three records.

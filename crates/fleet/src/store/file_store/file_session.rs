@@ -1,18 +1,19 @@
 //! One session of a file store: its row, its messages and questions, and where its events are.
 
 use std::path::PathBuf;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use windlass_host::random;
 
 use super::file_question::{FileQuestion, UNKNOWN, WITHDRAWN};
 use super::session_folder::FileSessionFolder;
 use crate::postgres_journal_store::LOCAL_TENANT;
 use crate::store::{
     AnsweredQuestion, BranchOutcome, ClaimEnd, HeldClaim, InboxMessage, NewAnswer, NewQuestion,
-    NewSession, PATCH_BLOB, SessionChanges, SessionInbox, SessionMoney, SessionRow, SessionTimes,
-    StoreError, to_i64,
+    NewSession, PATCH_BLOB, RETRY_MESSAGE, SessionChanges, SessionInbox, SessionMoney, SessionRow,
+    SessionTimes, SessionTries, StoreError, to_i64,
 };
 
 /// What is in `session.json`, and an index of the events.
@@ -42,6 +43,8 @@ pub(super) struct ClaimState {
     pub(super) epoch: u64,
     pub(super) worker: Option<String>,
     pub(super) attempts: i32,
+    #[serde(default)]
+    retries: u32,
     /// In milliseconds since 1970.
     pub(super) wake_at: u64,
 }
@@ -199,6 +202,31 @@ impl FileSession {
         }
     }
 
+    /// Ends a claim after a failure of the provider: the session goes on later with a message of
+    /// ours, unless that was tried often enough.
+    pub(super) fn retry(&mut self, end: &ClaimEnd, retries_max: u32) {
+        if self.is_cancelled || self.claim.retries >= retries_max {
+            return self.end_claim(&ClaimEnd { wake_after: Duration::ZERO, ..end.clone() });
+        }
+        let wake_after = (end.wake_after * 2u32.saturating_pow(self.claim.retries)).min(RETRY_MAX);
+        self.claim.retries += 1;
+        if self.messages.iter().all(|message| message.is_taken) {
+            self.add_message(&random::generate_uuid(), RETRY_MESSAGE, "windlass");
+        }
+        let words = end.reason.as_deref().unwrap_or_default();
+        let (retries, seconds) = (self.claim.retries, wake_after.as_secs());
+        let reason = Some(format!(
+            "{words}: its provider failed; retry {retries} of {retries_max} in {seconds} seconds"
+        ));
+        self.end_claim(&ClaimEnd {
+            state: "queued",
+            reason,
+            result: None,
+            wake_after,
+            ..end.clone()
+        });
+    }
+
     pub(super) fn cancel(&mut self) {
         self.is_cancelled = true;
         if matches!(self.state.as_str(), "queued" | "idle" | "parked") {
@@ -222,6 +250,7 @@ impl FileSession {
                 self.state = "queued".to_owned();
                 self.is_cancelled = false;
                 self.claim.attempts = 0;
+                self.claim.retries = 0;
                 self.claim.wake_at = 0;
                 self.about.reason = None;
             }
@@ -382,7 +411,10 @@ impl FileSession {
             batch: self.batch.clone(),
             batch_row: about.batch_row,
             worker: claim.worker.clone(),
-            attempts: claim.attempts,
+            tries: SessionTries {
+                attempts: claim.attempts,
+                retries: i32::try_from(claim.retries).unwrap_or(i32::MAX),
+            },
             epoch: to_i64(claim.epoch),
             seq: to_i64(self.seq),
             money: SessionMoney {
@@ -409,5 +441,6 @@ pub(super) fn unix_millis() -> u64 {
     now.map_or(0, |now| u64::try_from(now.as_millis()).unwrap_or(u64::MAX))
 }
 
+const RETRY_MAX: Duration = Duration::from_secs(3600);
 /// The wake time of a session that waits for an answer.
 const NEVER: u64 = u64::MAX;

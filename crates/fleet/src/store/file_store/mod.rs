@@ -251,7 +251,16 @@ impl FileStore {
         Ok(state.workers.iter().map(to_row).collect())
     }
 
-    pub(super) fn has_claimable(&self) -> Result<bool, StoreError> {
+    /// All sessions run with the keys of this process.
+    pub(super) fn put_provider_keys(
+        &self,
+        _worker: &str,
+        _keys: &BTreeMap<String, String>,
+    ) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    pub(super) fn has_claimable(&self, _worker: &str) -> Result<bool, StoreError> {
         let now = unix_millis();
         let is_due = |one: &FileSession| one.state == "queued" && one.claim.wake_at <= now;
         Ok(self.lock().sessions.values().any(is_due))
@@ -307,7 +316,10 @@ impl FileStore {
             Err(StoreError::Fenced { .. }) => return Ok(false),
             Err(error) => return Err(error),
         };
-        row.end_claim(end);
+        match end.retries_max {
+            Some(retries_max) => row.retry(end, retries_max),
+            None => row.end_claim(end),
+        }
         row.save()?;
         let provider = row.provider.clone();
         if end.is_rate_limited {
@@ -705,7 +717,7 @@ fn read_or_make_token(path: &Path) -> Result<String, StoreError> {
     let mut secret = [0; 32];
     SystemRandom::new()
         .fill(&mut secret)
-        .map_err(|_| StoreError::Invalid("the system gives no random bytes".to_owned()))?;
+        .map_err(|_| StoreError::Invalid("the system has no random bytes".to_owned()))?;
     let token = format!("wlf_{}", to_hex(&secret));
     let mut options = File::options();
     let file = options.write(true).create(true).truncate(true).mode(0o600).open(path);

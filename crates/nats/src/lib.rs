@@ -1,13 +1,23 @@
-//! A client of the NATS protocol for what live text needs: publish, subscribe, and no more.
+//! A client of the NATS protocol for what live text needs: publish, subscribe, TLS, and no more. What
+//! is sent and what it means is decided by the caller.
 //! <https://docs.nats.io/reference/reference-protocols/nats-protocol>
 
+use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use percent_encoding::percent_decode_str;
+use rustls::crypto::ring::default_provider;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{ClientConfig, RootCertStore};
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, BufWriter};
+use tokio::io::{
+    AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader, BufWriter,
+    ReadHalf, WriteHalf,
+};
 use tokio::net::TcpStream;
-use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio_rustls::TlsConnector;
 
 /// A server, and who connects to it.
 #[derive(Clone, PartialEq, Eq)]
@@ -17,6 +27,10 @@ pub struct NatsServer {
     user: Option<String>,
     /// The password, or a token if there is no user.
     secret: Option<String>,
+    /// Speak TLS, or nothing.
+    must_encrypt: bool,
+    /// The certificates to trust; without them those of the system.
+    authorities: Option<Vec<CertificateDer<'static>>>,
 }
 
 impl std::fmt::Debug for NatsServer {
@@ -26,9 +40,13 @@ impl std::fmt::Debug for NatsServer {
 }
 
 impl NatsServer {
-    /// Parses `nats://HOST`, `nats://HOST:PORT`, with `USER:PASSWORD@` or `TOKEN@` before the host.
-    pub(crate) fn parse(url: &str) -> Result<Self, String> {
-        let rest = url.strip_prefix("nats://").ok_or("it must begin with nats://")?;
+    /// Parses `nats://HOST`, `nats://HOST:PORT`, the same with `tls://`, with `USER:PASSWORD@` or `TOKEN@` before the host.
+    pub fn parse(url: &str) -> Result<Self, String> {
+        let (must_encrypt, rest) = match url.split_once("://") {
+            Some(("nats", rest)) => (false, rest),
+            Some(("tls", rest)) => (true, rest),
+            _ => return Err("it must begin with nats:// or tls://".to_owned()),
+        };
         let rest = rest.trim_end_matches('/');
         let (login, place) = rest.rsplit_once('@').map_or((None, rest), |(l, p)| (Some(l), p));
         let decode = |text: &str| {
@@ -52,11 +70,22 @@ impl NatsServer {
         if host.is_empty() || host.contains(['/', '?', '#', ' ', ',']) {
             return Err(format!("`{host}` is not the name of one host"));
         }
-        Ok(Self { host: host.to_owned(), port, user, secret })
+        let host = host.to_owned();
+        Ok(Self { host, port, user, secret, must_encrypt, authorities: None })
+    }
+
+    /// With the certificates of this PEM file.
+    pub fn with_authorities(self, path: &Path) -> Result<Self, String> {
+        let read = CertificateDer::pem_file_iter(path).and_then(Iterator::collect);
+        let found: Vec<_> = read.map_err(|error| format!("it cannot be read: {error}"))?;
+        match found.is_empty() {
+            true => Err("it has no certificate; it must be a PEM file".to_owned()),
+            false => Ok(Self { authorities: Some(found), ..self }),
+        }
     }
 
     /// Connects and logs in.
-    pub(crate) async fn connect(&self) -> Result<NatsConnection, String> {
+    pub async fn connect(&self) -> Result<NatsConnection, String> {
         tokio::time::timeout(CONNECT_WAIT, self.connect_unbounded())
             .await
             .unwrap_or_else(|_| Err("it does not answer".to_owned()))
@@ -66,16 +95,21 @@ impl NatsServer {
         let words = |error: std::io::Error| error.to_string();
         let stream = TcpStream::connect((self.host.as_str(), self.port)).await.map_err(words)?;
         stream.set_nodelay(true).map_err(words)?;
-        let (reader, writer) = stream.into_split();
-        let mut reader = NatsReader { reader: BufReader::new(reader), payload_max: 0 };
+        let mut reader = NatsReader { reader: BufReader::new(stream), payload_max: 0 };
         let Some(NatsMessage::Info(info)) = reader.next().await? else {
             return Err("it is not a NATS server".to_owned());
         };
-        if info.get("tls_required").and_then(Value::as_bool) == Some(true) {
-            return Err(
-                "it requires TLS, which is not spoken here; reach it through a tunnel".to_owned()
-            );
+        let has = |name: &str| info.get(name).and_then(Value::as_bool) == Some(true);
+        let is_encrypted = has("tls_required") || self.must_encrypt;
+        if is_encrypted && !has("tls_required") && !has("tls_available") {
+            return Err("it does not offer TLS; name it with nats:// if that is wanted".to_owned());
         }
+        let stream: NatsStream = match is_encrypted {
+            true => self.encrypt(reader.reader).await?,
+            false => Box::new(reader.reader),
+        };
+        let (reader, writer) = tokio::io::split(stream);
+        let mut reader = NatsReader { reader: BufReader::new(reader), payload_max: 0 };
         let payload_max = info.get("max_payload").and_then(Value::as_u64);
         let payload_max = payload_max.and_then(|most| usize::try_from(most).ok());
         reader.payload_max = PAYLOAD_BYTES_MAX;
@@ -83,7 +117,7 @@ impl NatsServer {
             writer: BufWriter::new(writer),
             payload_max: payload_max.unwrap_or(0).min(PAYLOAD_BYTES_MAX),
         };
-        let mut login = json!({ "verbose": false, "pedantic": false, "tls_required": false,
+        let mut login = json!({ "verbose": false, "pedantic": false, "tls_required": is_encrypted,
             "name": "windlass-fleet", "lang": "rust", "version": env!("CARGO_PKG_VERSION"),
             "protocol": 1 });
         if let Some(fields) = login.as_object_mut() {
@@ -106,16 +140,47 @@ impl NatsServer {
             }
         }
     }
+
+    /// Nothing was sent before: the login is for the server whose certificate is trusted.
+    async fn encrypt(&self, stream: BufReader<TcpStream>) -> Result<NatsStream, String> {
+        // It would be taken for a part of what comes encrypted.
+        if !stream.buffer().is_empty() {
+            return Err("it sends more than it may before TLS".to_owned());
+        }
+        let mut roots = RootCertStore::empty();
+        match &self.authorities {
+            Some(own) => own.iter().cloned().for_each(|one| drop(roots.add(one))),
+            None => {
+                let system = rustls_native_certs::load_native_certs().certs;
+                system.into_iter().for_each(|one| drop(roots.add(one)));
+            }
+        }
+        let config = ClientConfig::builder_with_provider(Arc::new(default_provider()))
+            .with_safe_default_protocol_versions()
+            .map_err(|error| error.to_string())?
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        let name = ServerName::try_from(self.host.clone()).map_err(|error| error.to_string())?;
+        let connecting = TlsConnector::from(Arc::new(config)).connect(name, stream.into_inner());
+        let stream = connecting.await.map_err(|error| {
+            format!("TLS: {error}; name the file of its authority with --live-ca")
+        })?;
+        Ok(Box::new(stream))
+    }
 }
 
+pub trait AnyStream: AsyncRead + AsyncWrite + std::fmt::Debug + Send + Unpin {}
+impl<T: AsyncRead + AsyncWrite + std::fmt::Debug + Send + Unpin> AnyStream for T {}
+pub type NatsStream = Box<dyn AnyStream>;
+
 #[derive(Debug)]
-pub(crate) struct NatsConnection {
-    pub(crate) reader: NatsReader,
-    pub(crate) writer: NatsWriter,
+pub struct NatsConnection {
+    pub reader: NatsReader,
+    pub writer: NatsWriter,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum NatsMessage {
+pub enum NatsMessage {
     Info(Value),
     Ping,
     Pong,
@@ -124,21 +189,21 @@ pub(crate) enum NatsMessage {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct NatsDelivery {
-    pub(crate) subscription: u64,
-    pub(crate) reply_to: Option<String>,
-    pub(crate) payload: Vec<u8>,
+pub struct NatsDelivery {
+    pub subscription: u64,
+    pub reply_to: Option<String>,
+    pub payload: Vec<u8>,
 }
 
 #[derive(Debug)]
-pub(crate) struct NatsReader<R = OwnedReadHalf> {
+pub struct NatsReader<R = ReadHalf<NatsStream>> {
     reader: BufReader<R>,
     payload_max: usize,
 }
 
-impl<R: tokio::io::AsyncRead + Unpin> NatsReader<R> {
+impl<R: AsyncRead + Unpin> NatsReader<R> {
     /// The next message; `None` at the end. Not cancel safe.
-    pub(crate) async fn next(&mut self) -> Result<Option<NatsMessage>, String> {
+    pub async fn next(&mut self) -> Result<Option<NatsMessage>, String> {
         loop {
             let mut line = Vec::new();
             let mut limited = (&mut self.reader).take(LINE_BYTES_MAX);
@@ -189,14 +254,14 @@ impl<R: tokio::io::AsyncRead + Unpin> NatsReader<R> {
 }
 
 #[derive(Debug)]
-pub(crate) struct NatsWriter {
-    writer: BufWriter<OwnedWriteHalf>,
-    pub(crate) payload_max: usize,
+pub struct NatsWriter {
+    writer: BufWriter<WriteHalf<NatsStream>>,
+    pub payload_max: usize,
 }
 
 impl NatsWriter {
     /// Subjects are made of ids, and have no blanks.
-    pub(crate) async fn publish(
+    pub async fn publish(
         &mut self,
         subject: &str,
         reply_to: Option<&str>,
@@ -209,20 +274,20 @@ impl NatsWriter {
         self.write(b"\r\n").await
     }
 
-    pub(crate) async fn subscribe(&mut self, subject: &str, number: u64) -> Result<(), String> {
+    pub async fn subscribe(&mut self, subject: &str, number: u64) -> Result<(), String> {
         self.write(format!("SUB {subject} {number}\r\n").as_bytes()).await
     }
 
-    pub(crate) async fn unsubscribe(&mut self, number: u64) -> Result<(), String> {
+    pub async fn unsubscribe(&mut self, number: u64) -> Result<(), String> {
         self.write(format!("UNSUB {number}\r\n").as_bytes()).await
     }
 
-    pub(crate) async fn ping(&mut self) -> Result<(), String> {
+    pub async fn ping(&mut self) -> Result<(), String> {
         self.write(b"PING\r\n").await?;
         self.flush().await
     }
 
-    pub(crate) async fn pong(&mut self) -> Result<(), String> {
+    pub async fn pong(&mut self) -> Result<(), String> {
         self.write(b"PONG\r\n").await?;
         self.flush().await
     }
@@ -231,7 +296,7 @@ impl NatsWriter {
         in_time(self.writer.write_all(bytes)).await
     }
 
-    pub(crate) async fn flush(&mut self) -> Result<(), String> {
+    pub async fn flush(&mut self) -> Result<(), String> {
         in_time(self.writer.flush()).await
     }
 }
@@ -307,9 +372,16 @@ mod tests {
         let server = NatsServer::parse("nats://token@nats.example").unwrap();
         assert_eq!((server.host.as_str(), server.port), ("nats.example", 4222));
         assert_eq!((server.user, server.secret.as_deref()), (None, Some("token")));
-        for wrong in
-            ["nats://", "nats://a,b", "nats://a/b", "tls://a", "nats://a:99999", "nats://:1"]
-        {
+        assert!(!server.must_encrypt && NatsServer::parse("tls://a").unwrap().must_encrypt);
+        for wrong in [
+            "nats://",
+            "nats://a,b",
+            "nats://a/b",
+            "http://a",
+            "tls://",
+            "nats://a:99999",
+            "nats://:1",
+        ] {
             assert!(NatsServer::parse(wrong).is_err(), "{wrong}");
         }
     }
