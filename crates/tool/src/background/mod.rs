@@ -142,7 +142,9 @@ impl BackgroundRecord {
     fn kill(&self) {
         if self.outcome().is_none() {
             self.cancel.cancel();
-            self.process_identity.get().map(|identity| process::kill_process_tree(identity));
+            if let Some(identity) = self.process_identity.get() {
+                process::kill_process_tree(identity);
+            }
         }
     }
 
