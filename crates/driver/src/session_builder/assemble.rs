@@ -34,7 +34,9 @@ use crate::session_loop::{
 };
 use crate::session_watch::SessionWatch;
 use crate::shared_budget::SharedBudget;
-use crate::snapshot::{ChangeNotices, RecorderThread, SharedWorkspace, SnapshotRecorder};
+use crate::snapshot::{
+    ChangeNotices, RecorderThread, SharedWorkspace, SnapshotOutage, SnapshotRecorder,
+};
 use crate::subagent::{
     AgentTool, NestedSessionFactory, ParentSession, SubagentConfig, agent_workspace,
 };
@@ -59,12 +61,7 @@ impl SessionBuilder {
             self.insert_agent_tool(subagents, &tool_context, &notice_sender, &base_hooks);
         }
         let outage = snapshots.as_ref().map(|snapshots| Arc::clone(snapshots.outage()));
-        let inspector = Arc::new(CallInspector {
-            registry: Arc::new(self.tools.registry.clone()),
-            tool_context: Arc::clone(&tool_context),
-            policy: self.settings.policy.clone(),
-            outage: outage.unwrap_or_default(),
-        });
+        let inspector = self.build_inspector(&tool_context, outage.unwrap_or_default());
         let model_client = self.build_model_client(routes, &inspector, &notice_sender);
         let Self { settings, model, tools: _, context, record, hooks: hook_setup, nesting } = self;
         let settings = Arc::new(settings);
@@ -185,6 +182,19 @@ impl SessionBuilder {
             *endpoint = endpoint.clone().with_registered_secrets(&secrets);
         }
         secrets
+    }
+
+    fn build_inspector(
+        &self,
+        tool_context: &Arc<ToolSessionContext>,
+        outage: Arc<SnapshotOutage>,
+    ) -> Arc<CallInspector> {
+        Arc::new(CallInspector {
+            registry: Arc::new(self.tools.registry.clone()),
+            tool_context: Arc::clone(tool_context),
+            policy: self.settings.policy.clone(),
+            outage,
+        })
     }
 
     fn build_model_client(
