@@ -34,7 +34,9 @@ use crate::session_loop::{
 };
 use crate::session_watch::SessionWatch;
 use crate::shared_budget::SharedBudget;
-use crate::snapshot::{ChangeNotices, RecorderThread, SharedWorkspace, SnapshotRecorder};
+use crate::snapshot::{
+    ChangeNotices, RecorderThread, SharedWorkspace, SnapshotOutage, SnapshotRecorder,
+};
 use crate::subagent::{
     AgentTool, NestedSessionFactory, ParentSession, SubagentConfig, agent_workspace,
 };
@@ -58,7 +60,8 @@ impl SessionBuilder {
         if let Some(subagents) = self.tools.subagents.take() {
             self.insert_agent_tool(subagents, &tool_context, &notice_sender, &base_hooks);
         }
-        let inspector = self.build_call_inspector(&tool_context, snapshots.as_deref());
+        let outage = snapshots.as_ref().map(|snapshots| Arc::clone(snapshots.outage()));
+        let inspector = self.build_inspector(&tool_context, outage.unwrap_or_default());
         let model_client = self.build_model_client(routes, &inspector, &notice_sender);
         let Self { settings, model, tools: _, context, record, hooks: hook_setup, nesting } = self;
         let settings = Arc::new(settings);
@@ -144,20 +147,6 @@ impl SessionBuilder {
         })
     }
 
-    fn build_call_inspector(
-        &self,
-        tool_context: &Arc<ToolSessionContext>,
-        snapshots: Option<&SnapshotRecorder>,
-    ) -> Arc<CallInspector> {
-        let outage = snapshots.map(|snapshots| Arc::clone(snapshots.outage()));
-        Arc::new(CallInspector {
-            registry: Arc::new(self.tools.registry.clone()),
-            tool_context: Arc::clone(tool_context),
-            policy: self.settings.policy.clone(),
-            outage: outage.unwrap_or_default(),
-        })
-    }
-
     /// Opens the notice channel; notices also go to the observer, if there is one.
     fn open_notices(&self, secrets: &Secrets) -> (NoticeSender, Notices) {
         let (notice_sender, notices) = notices::channel(self.model.separate_deltas);
@@ -193,6 +182,19 @@ impl SessionBuilder {
             *endpoint = endpoint.clone().with_registered_secrets(&secrets);
         }
         secrets
+    }
+
+    fn build_inspector(
+        &self,
+        tool_context: &Arc<ToolSessionContext>,
+        outage: Arc<SnapshotOutage>,
+    ) -> Arc<CallInspector> {
+        Arc::new(CallInspector {
+            registry: Arc::new(self.tools.registry.clone()),
+            tool_context: Arc::clone(tool_context),
+            policy: self.settings.policy.clone(),
+            outage,
+        })
     }
 
     fn build_model_client(

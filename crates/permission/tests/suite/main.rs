@@ -17,6 +17,8 @@ mod file_system_view;
 #[cfg(test)]
 mod layer;
 #[cfg(test)]
+mod missing_snapshot;
+#[cfg(test)]
 mod mode;
 #[cfg(test)]
 mod property;
