@@ -61,11 +61,17 @@ pub(crate) struct SessionProcess {
     asked_at: Option<Instant>,
     messages: SentMessages,
     running_calls: RunningCalls,
+    outcome: RunOutcome,
+    cancelled_at: Option<Instant>,
+    tail: OpenTail,
+}
+
+/// How the last prompt ended.
+#[derive(Default)]
+struct RunOutcome {
     result: Option<Value>,
     /// The last call of the model failed in a way that may pass.
     has_failed_call: bool,
-    cancelled_at: Option<Instant>,
-    tail: OpenTail,
 }
 
 /// The messages that a process was sent.
@@ -136,8 +142,7 @@ impl SessionProcess {
             asked_at: None,
             messages: SentMessages::default(),
             running_calls: RunningCalls::default(),
-            result: None,
-            has_failed_call: false,
+            outcome: RunOutcome::default(),
             cancelled_at: None,
             tail: context.live.open(&claim.id, claim.epoch),
         })
@@ -235,10 +240,10 @@ impl SessionProcess {
                     }
                     None if self.cancelled_at.is_some() => return ProcessEnd::Cancelled,
                     None if context.lease.is_over() => return ProcessEnd::Lost,
-                    None => return match self.result.take() {
+                    None => return match self.outcome.result.take() {
                         // The result of an earlier message does not answer the last one.
                         Some(result) if self.messages.unanswered.is_empty() => {
-                            match self.has_failed_call && is_error(&result) {
+                            match self.outcome.has_failed_call && is_error(&result) {
                                 true => ProcessEnd::ProviderFailed(result),
                                 false => ProcessEnd::Result(result),
                             }
@@ -314,9 +319,9 @@ impl SessionProcess {
         let is_retry = frame.get("subtype").and_then(Value::as_str) == Some("api_retry");
         let status = frame.get("api_error_status").and_then(Value::as_u64);
         match frame.get("type").and_then(Value::as_str) {
-            Some("assistant" | "user") => self.has_failed_call = false,
+            Some("assistant" | "user") => self.outcome.has_failed_call = false,
             _ if is_retry || status.is_some_and(|status| status >= 500) => {
-                self.has_failed_call = true;
+                self.outcome.has_failed_call = true;
             }
             _ => {}
         }
@@ -368,7 +373,7 @@ impl SessionProcess {
             let SessionClaim { store, id, epoch, worker, .. } = &self.claim;
             let _ = store.take_message(id, *epoch, worker, message).await;
         }
-        self.result = Some(frame);
+        self.outcome.result = Some(frame);
         self.close_if_done().await;
     }
 

@@ -37,7 +37,7 @@ fn a_session_goes_on_after_its_provider_failed() {
     let wake = || fleet.postgres.query("update windlass.sessions set wake_at = now()");
 
     let first = fleet.submit(1, "an outage");
-    let waits = "queued|1|t|model_error: its provider failed; retry 1 of 3 in 60 seconds";
+    let waits = "queued|1|t|api_error: its provider failed; retry 1 of 3 in 60 seconds";
     until("it waits", || row(&first) == waits);
     let listed = printed(&fleet.client(&url, &submit, &["ps"]));
     assert!(listed.contains("retry 1 of 3"), "{listed}");
@@ -53,7 +53,7 @@ fn a_session_goes_on_after_its_provider_failed() {
     until("it waits", || row(&second).starts_with("queued|1|t"));
     wake();
     fleet.wait_for_state(&second, "failed");
-    assert_eq!(row(&second), "failed|1|f|model_error");
+    assert_eq!(row(&second), "failed|1|f|api_error");
     let never = fleet.submit_with(3, "an outage", r#"{"retries":0}"#);
     fleet.wait_for_state(&never, "failed");
     // A wrong key is wrong a minute later, too.
