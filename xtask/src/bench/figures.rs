@@ -414,7 +414,7 @@ impl BenchFigures {
                     figure.describe_limit(),
                 )),
                 None => {
-                    missed.push(format!("missed: {}: {}", figure.what, self.explain_gap(figure)))
+                    missed.push(format!("missed: {}: {}", figure.what, self.explain_gap(figure)));
                 }
             }
         }
