@@ -286,6 +286,7 @@ mod tests {
             excluded_commands: vec!["docker".to_owned()],
             allow_unsandboxed_commands: false,
             allowed_domains: vec!["a.org".to_owned()],
+            allow_managed_domains_only: false,
             denied_domains: vec!["b.org".to_owned()],
             allow_unix_sockets: vec!["/run/x".to_owned()],
             allow_write: vec!["w".to_owned()],

@@ -9,7 +9,7 @@ use windlass_vocabulary::{ModelFacts, Prices, Tokens};
 /// only kept but needed by some run.
 #[test]
 fn every_reachable_state_keeps_every_promise() {
-    let report = check::run_check().unwrap_or_else(|problem| panic!("{problem}")).to_string();
+    let report = check::run_check().unwrap_or_else(|problem| panic!("{problem}"));
     println!("{report}");
     // What is published is what was walked.
     let page = include_str!("../../../docs/reliability.md");

@@ -217,6 +217,8 @@ impl Cell {
 impl PreparedCell {
     /// The same command, started by `sandbox-exec`. Its environment must be set completely.
     #[must_use]
+    // On Linux the command itself comes back.
+    #[allow(clippy::needless_pass_by_value)]
     pub fn confine_command(&self, command: Command) -> Command {
         let mut confined = Command::new(&self.launcher);
         confined.args(&self.arguments).arg(command.get_program()).args(command.get_args());
