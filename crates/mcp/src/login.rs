@@ -88,7 +88,7 @@ impl LoginStore {
     /// # Errors
     ///
     /// There are credentials, but the authorization server cannot be reached to use them.
-    pub(crate) async fn load_access(&self, url: &str) -> Result<Option<OauthAccess>, McpFailure> {
+    pub async fn load_access(&self, url: &str) -> Result<Option<OauthAccess>, McpFailure> {
         if !self.path(url).exists() {
             return Ok(None);
         }

@@ -240,7 +240,7 @@ impl McpConnection {
     }
 
     /// Waits until all resources are released, including a child process.
-    pub(crate) async fn wait_until_closed(&self) {
+    pub async fn wait_until_closed(&self) {
         self.health.closed_token().cancelled().await;
     }
 
@@ -277,7 +277,7 @@ impl McpConnection {
     /// # Errors
     ///
     /// The server does not answer in time, or answers with an error.
-    pub(crate) async fn list_resources(
+    pub async fn list_resources(
         &self,
         limit: Duration,
     ) -> Result<Vec<McpResourceDescription>, McpFailure> {
@@ -296,7 +296,7 @@ impl McpConnection {
     /// # Errors
     ///
     /// The server does not answer in time, or answers with an error.
-    pub(crate) async fn list_prompts(
+    pub async fn list_prompts(
         &self,
         limit: Duration,
     ) -> Result<Vec<McpPromptDescription>, McpFailure> {
@@ -346,7 +346,7 @@ impl McpConnection {
     /// # Errors
     ///
     /// The server does not answer in time, or answers with an error.
-    pub(crate) async fn get_prompt(
+    pub async fn get_prompt(
         &self,
         name: &str,
         arguments: Map<String, Value>,
@@ -382,7 +382,7 @@ impl McpConnection {
     }
 
     /// Subscribes to list changes, if this server reports them only to a subscriber.
-    pub(crate) fn follow_list_changes(&self) {
+    pub fn follow_list_changes(&self) {
         let peer = self.running.peer().peer_info();
         let lists = peer.as_deref().map(|peer| &peer.capabilities);
         let has_changes = lists.is_some_and(|lists| {

@@ -310,7 +310,7 @@ impl McpServer {
 
     /// The deadline of one call.
     #[must_use]
-    pub(crate) fn call_limit(&self) -> Duration {
+    pub fn call_limit(&self) -> Duration {
         self.config.call_limit.unwrap_or(self.timeouts.call)
     }
 

@@ -101,7 +101,7 @@ impl BackgroundTasks {
     }
 
     /// Asks all tasks to end, and kills those that do not.
-    fn stop_all(&self) {
+    pub fn stop_all(&self) {
         for task in &lock(&self.records).list {
             task.cancel.cancel();
         }
