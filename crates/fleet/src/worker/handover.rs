@@ -39,6 +39,8 @@ pub(crate) struct HandoverWorkspace {
     pub(crate) commit: Option<String>,
     /// The snapshot up to which the store has packs.
     last: SnapshotId,
+    /// What every later host has: without what an earlier one built, which no pack carries.
+    packed: SnapshotId,
     number: i32,
     /// The snapshot up to which the store has a patch.
     patched: SnapshotId,
@@ -77,9 +79,11 @@ impl HandoverWorkspace {
             Workspace::open(root, store, WorkspaceOptions::default()).map_err(words)?;
         let base = workspace.look(LookDepth::Quick, cancel).map_err(words)?.id;
         let mut last = base;
+        let mut packed = base;
         let mut number = 0;
         for (pack_number, bytes) in packs {
             last = workspace.unpack(&mut bytes.as_slice()).map_err(words)?;
+            packed = last;
             number = *pack_number;
         }
         if last != base {
@@ -89,7 +93,7 @@ impl HandoverWorkspace {
             workspace.carry_out(&plan, &RestoreConsent::All, cancel).map_err(words)?;
             last = workspace.look(LookDepth::Quick, cancel).map_err(words)?.id;
         }
-        Ok(Self { workspace, base, commit, last, number, patched: base })
+        Ok(Self { workspace, base, commit, last, packed, number, patched: base })
     }
 
     /// Packs the changes since the last pack; `None` if there are none. Blocks.
@@ -99,9 +103,10 @@ impl HandoverWorkspace {
         if seen.id == self.last {
             return Ok(None);
         }
-        let options = PackOptions { known: vec![self.last], ..PackOptions::default() };
+        let options = PackOptions { known: vec![self.base, self.packed], ..PackOptions::default() };
         let mut bytes = Vec::new();
         self.workspace.pack(seen.id, &options, &mut bytes).map_err(words)?;
+        self.packed = seen.id;
         self.last = seen.id;
         self.number += 1;
         Ok(Some(WorkspacePack { number: self.number, snapshot: seen.id.to_string(), bytes }))

@@ -28,6 +28,7 @@ use crate::options::WorkspaceLimits;
 use pack_names::{PackNames, PackRow, decode_table};
 pub(crate) use segment::{
     HEADER_BYTES, RecordHeader, StorageMethod, decompress, encode_mark, encode_record,
+    encode_stored,
 };
 use segment::{
     ScannedRecord, SegmentScan, has_writer_lock, read_header, read_stored, scan_segment,
@@ -564,9 +565,11 @@ impl StoreState {
     fn add_scanned(&mut self, number: u32, file: Arc<File>, scan: &SegmentScan) {
         for ScannedRecord { header, offset } in &scan.records {
             let place = RecordPlace { segment: number, offset: *offset };
-            if header.method != StorageMethod::PackNames {
+            if matches!(header.method, StorageMethod::Plain | StorageMethod::Lz4) {
                 self.index.insert(header.digest, place);
-            } else if let Some(rows) = read_table(&file, *offset) {
+            } else if header.method == StorageMethod::PackNames
+                && let Some(rows) = read_table(&file, *offset)
+            {
                 self.pack_names.add_table(number, *offset, &rows);
             }
         }
