@@ -25,7 +25,7 @@ use crate::error::WorkspaceError;
 use crate::folder_record::FolderRecord;
 use crate::git_packs::GitPacks;
 use crate::options::WorkspaceLimits;
-use pack_names::{PackNames, PackRow, decode_table};
+use pack_names::{DigestHalf, PackNames, PackRow, decode_table, to_half};
 pub(crate) use segment::{
     HEADER_BYTES, RecordHeader, StorageMethod, decompress, encode_mark, encode_record,
     encode_stored,
@@ -71,7 +71,8 @@ pub(crate) struct ContentStore {
 
 #[derive(Debug, Default)]
 struct StoreState {
-    index: HashMap<ContentDigest, RecordPlace>,
+    /// By half of the digest, as in `pack_names`: a record's header has all of it.
+    index: HashMap<DigestHalf, RecordPlace>,
     pack_names: PackNames,
     segments: BTreeMap<u32, OpenSegment>,
     /// The segment this process appends to.
@@ -137,14 +138,14 @@ impl ContentStore {
 
     pub(crate) fn has(&self, digest: &ContentDigest) -> bool {
         let state = self.state();
-        state.index.contains_key(digest) || state.pack_names.get(digest).is_some()
+        state.index.contains_key(&to_half(digest)) || state.pack_names.get(digest).is_some()
     }
 
     /// Whether nothing needs to be stored: unlike `has`, not when the only place is a pack that may
     /// be overwritten.
     pub(crate) fn has_safely(&self, digest: &ContentDigest) -> bool {
         let state = self.state();
-        if state.index.contains_key(digest) {
+        if state.index.contains_key(&to_half(digest)) {
             return true;
         }
         let Some(name) = state.pack_names.get(digest) else { return false };
@@ -222,7 +223,7 @@ impl ContentStore {
         // Compresses before taking the lock, since this takes most of the time.
         let record = encode_record(digest, bytes).ok_or(WorkspaceError::NoRoom)?;
         let mut state = self.state();
-        if state.index.contains_key(&digest) {
+        if state.index.contains_key(&to_half(&digest)) {
             return Ok(());
         }
         let size = record.len() as u64;
@@ -268,7 +269,7 @@ impl ContentStore {
 
     fn read_known(&self, digest: &ContentDigest) -> Option<Vec<u8>> {
         let mut state = self.state();
-        let Some(place) = state.index.get(digest).copied() else {
+        let Some(place) = state.index.get(&to_half(digest)).copied() else {
             drop(state);
             return self.read_from_pack(digest);
         };
@@ -284,7 +285,7 @@ impl ContentStore {
         if bytes.is_none() {
             // Unindexed, so that the next look stores it again if the file still exists.
             state = self.state();
-            state.index.remove(digest);
+            state.index.remove(&to_half(digest));
             state.losses += 1;
         }
         bytes
@@ -367,7 +368,7 @@ impl ContentStore {
         state.added += record.len() as u64;
         state.disk_room = state.disk_room.saturating_sub(record.len() as u64);
         if let Some(digest) = digest {
-            state.index.insert(digest, RecordPlace { segment: number, offset });
+            state.index.insert(to_half(&digest), RecordPlace { segment: number, offset });
         }
         if state.pending.len() >= BUFFER_BYTES {
             self.flush(state)?;
@@ -566,7 +567,7 @@ impl StoreState {
         for ScannedRecord { header, offset } in &scan.records {
             let place = RecordPlace { segment: number, offset: *offset };
             if matches!(header.method, StorageMethod::Plain | StorageMethod::Lz4) {
-                self.index.insert(header.digest, place);
+                self.index.insert(to_half(&header.digest), place);
             } else if header.method == StorageMethod::PackNames
                 && let Some(rows) = read_table(&file, *offset)
             {
