@@ -282,7 +282,7 @@ impl ContentStore {
         let file = Arc::clone(&segment.file);
         drop(state);
         let bytes = read_record(&file, place.offset, digest);
-        if bytes.is_none() {
+        if bytes.is_none() && !is_of_another(&file, place.offset, digest) {
             // Unindexed, so that the next look stores it again if the file still exists.
             state = self.state();
             state.index.remove(&to_half(digest));
@@ -294,13 +294,13 @@ impl ContentStore {
     fn read_from_pack(&self, digest: &ContentDigest) -> Option<Vec<u8>> {
         let name = self.state().pack_names.get(digest)?;
         let bytes = self.packs().read(&name, self.limits.file_bytes);
-        let bytes = bytes.filter(|bytes| ContentDigest::of(bytes) == *digest);
-        if bytes.is_none() {
+        let found = bytes.as_ref().map(|bytes| ContentDigest::of(bytes));
+        if found.is_none_or(|found| to_half(&found) != to_half(digest)) {
             let mut state = self.state();
             state.pack_names.remove(digest);
             state.losses += 1;
         }
-        bytes
+        bytes.filter(|_| found == Some(*digest))
     }
 
     /// Bytes that may still be added before `NoRoom`.
@@ -612,6 +612,14 @@ fn read_record(file: &File, offset: u32, digest: &ContentDigest) -> Option<Vec<u
     let stored = read_stored(file, offset, &header)?;
     let bytes = decompress(header.method, &stored, header.raw_length as usize)?;
     (ContentDigest::of(&bytes) == *digest).then_some(bytes)
+}
+
+/// Whether the record is not damaged, but has a digest that only begins like this one: a pack of
+/// another host may ask for any digest.
+fn is_of_another(file: &File, offset: u32, digest: &ContentDigest) -> bool {
+    read_header(file, offset).is_some_and(|header| {
+        header.digest != *digest && to_half(&header.digest) == to_half(digest)
+    })
 }
 
 /// `None` for a damaged table: its contents become unavailable.
