@@ -131,3 +131,40 @@ impl HandoverWorkspace {
         patch.map(Some).map_err(|error| format!("the patch: {error}"))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn take_over(folder: &std::path::Path, packs: &[(i32, Vec<u8>)]) -> HandoverWorkspace {
+        let request = HandoverRequest {
+            root: folder.join("root"),
+            store: folder.join("store"),
+            repositories: folder.join("repositories"),
+            spec: None,
+            base_commit: None,
+            packs: packs.to_vec(),
+            cancel: CancelFlag::new(),
+        };
+        HandoverWorkspace::prepare(&request).expect("the packs are taken")
+    }
+
+    #[test]
+    fn what_one_host_built_keeps_no_later_host_from_going_on() {
+        let hosts = [(); 3].map(|()| tempfile::tempdir().expect("a folder"));
+        let mut packs = Vec::new();
+        for (host, name) in hosts.iter().zip(["package/one", "two", "three"]) {
+            let mut workspace = take_over(host.path(), &packs);
+            let root = host.path().join("root");
+            if packs.is_empty() {
+                // No pack carries it, so the next host's record of the folder is another.
+                std::fs::create_dir_all(root.join("package/built")).expect("a folder");
+                std::fs::write(root.join(".gitignore"), "built/\n").expect("written");
+            }
+            assert_eq!(root.join("package/one").exists(), !packs.is_empty());
+            std::fs::write(root.join(name), "text").expect("written");
+            let pack = workspace.pack_changes().expect("packed").expect("there are changes");
+            packs.push((pack.number, pack.bytes));
+        }
+    }
+}
