@@ -133,7 +133,10 @@ fn run_command(args: CliArgs) -> Result<Exit, CommandError> {
         Some(CliCommand::Unpack(args)) => {
             Ok(print_contents(&pack::run_unpack(&args, &environment)?))
         }
-        Some(CliCommand::Rewind(args)) => Ok(print_contents(&rewind::run(&args, &environment)?)),
+        Some(CliCommand::Rewind(args)) => {
+            let (text, exit) = rewind::run(&args, &environment)?;
+            Ok(if print_contents(&text) == Exit::SUCCESS { exit } else { Exit::FAILURE })
+        }
         Some(CliCommand::Replay(args)) => {
             let (text, exit) = journal::replay::run(&args, &environment)?;
             Ok(print_result(&text, exit))

@@ -1,12 +1,15 @@
 //! Copies a snapshot's files into another folder. Files are cloned where the file system supports
 //! it, else written from the store. Git's objects are hard-linked, because git never rewrites one.
 
-use std::io::{self, Write};
+use std::fs::File;
+use std::io::{self, Read, Seek, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, fchmod, linkat, mkdirat, openat, symlinkat};
+use rustix::fs::{
+    AtFlags, FileType, Mode, OFlags, fchmod, fstat, linkat, mkdirat, openat, symlinkat,
+};
 
 use crate::cancel_flag::CancelFlag;
 use crate::digest::{ContentDigest, SnapshotId};
@@ -14,7 +17,7 @@ use crate::disk_hook::DiskHook;
 use crate::error::WorkspaceError;
 use crate::folder_record::{EntryImage, FolderEntry};
 use crate::path_image::{UncoveredPath, UncoveredReason};
-use crate::raw_stat::{device_of, to_mode};
+use crate::raw_stat::{device_of, mode_of, to_mode};
 use crate::relative_path::RelativePath;
 use crate::root_folder::{
     RootFolder, clone_blocks, open_child_file, open_child_folder, stat_child,
@@ -219,17 +222,25 @@ impl SnapshotCopier<'_> {
         let failed = |error: io::Error| WorkspaceError::CopyFailed(path.clone(), error);
         let flags =
             OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let handle = openat(target, file.name, flags, Mode::from_raw_mode(0o600))
+        let handle = openat(target, file.name, flags, to_mode(file.mode))
             .map_err(|error| failed(error.into()))?;
-        let mut handle = std::fs::File::from(handle);
-        match try_clone_file(file, &handle, source) {
-            true => self.report.cloned_files += 1,
-            false => {
-                let bytes = self.request.store.read(&file.content)?;
-                handle.set_len(0).and_then(|()| handle.write_all(&bytes)).map_err(failed)?;
-            }
+        let mut handle = File::from(handle);
+        let from = source.and_then(|source| open_child_file(source, file.name).ok());
+        let is_cloned = match &from {
+            Some(from) => try_clone_file(file, &handle, from).map_err(failed)?,
+            None => false,
+        };
+        if is_cloned {
+            self.report.cloned_files += 1;
+        } else {
+            let unchanged = from.and_then(|from| read_unchanged(file, &from));
+            let bytes = unchanged.map_or_else(|| self.request.store.read(&file.content), Ok)?;
+            handle.write_all(&bytes).map_err(failed)?;
         }
-        fchmod(&handle, to_mode(file.mode)).map_err(|error| failed(error.into()))?;
+        // The umask may have removed bits. Most often it has not, and asking is cheaper than setting.
+        if mode_of(&fstat(&handle).map_err(|error| failed(error.into()))?) & 0o7777 != file.mode {
+            fchmod(&handle, to_mode(file.mode)).map_err(|error| failed(error.into()))?;
+        }
         self.report.files += 1;
         self.report.bytes += file.size;
         Ok(())
@@ -305,21 +316,28 @@ fn link_or_copy(source: &OwnedFd, target: &OwnedFd, name: &[u8]) -> io::Result<(
     let mut from = open_child_file(source, name)?;
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let to = openat(target, name, flags, Mode::from_raw_mode(0o444))?;
-    io::copy(&mut from, &mut std::fs::File::from(to)).map(drop)
+    io::copy(&mut from, &mut File::from(to)).map(drop)
 }
 
-/// Clones the file in the tree if it still has the snapshot's content.
-fn try_clone_file(file: &CopyFile<'_>, to: &std::fs::File, source: Option<&OwnedFd>) -> bool {
-    use std::io::{Read, Seek};
-
-    let Some(source) = source.filter(|_| file.size >= CLONE_BYTES_MIN) else { return false };
-    let is_cloned = open_child_file(source, file.name).is_ok_and(|from| clone_blocks(to, &from));
-    if !is_cloned {
-        return false;
+/// Clones the file in the tree if it still has the snapshot's content; else leaves `to` empty.
+fn try_clone_file(file: &CopyFile<'_>, to: &File, from: &File) -> io::Result<bool> {
+    if file.size < CLONE_BYTES_MIN || !clone_blocks(to, from) {
+        return Ok(false);
     }
     // Verifies the clone, not the source: the source could change after the check.
-    let mut bytes = Vec::new();
-    let mut reader = to;
-    let is_read = reader.take(file.size + 1).read_to_end(&mut bytes).is_ok();
-    reader.rewind().is_ok() && is_read && ContentDigest::of(&bytes) == file.content
+    let is_same = read_unchanged(file, to).is_some();
+    if !is_same {
+        // Only then: ext4 writes a file that was cut to nothing to the disk as soon as it is closed.
+        to.set_len(0)?;
+        (&*to).rewind()?;
+    }
+    Ok(is_same)
+}
+
+/// The bytes of an open file if they are the snapshot's: most files of the tree are, and reading them
+/// costs less than taking them out of a git pack or a segment.
+fn read_unchanged(file: &CopyFile<'_>, from: &File) -> Option<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(usize::try_from(file.size).ok()?.checked_add(1)?);
+    from.take(file.size + 1).read_to_end(&mut bytes).ok()?;
+    (ContentDigest::of(&bytes) == file.content).then_some(bytes)
 }

@@ -71,6 +71,12 @@ impl FolderRecord {
         bytes
     }
 
+    /// The record of a sub-folder.
+    pub(crate) fn find_folder(&self, name: &[u8]) -> Option<ContentDigest> {
+        let found = self.entries.binary_search_by(|entry| entry.name.as_ref().cmp(name)).ok()?;
+        self.entries.get(found)?.image.folder_record()
+    }
+
     /// Returns `None` for anything `encode` does not write: names unsorted or not plain, unknown
     /// kinds, trailing bytes.
     pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {

@@ -422,7 +422,8 @@ impl Workspace {
     /// # Errors
     /// `NotAPack`, `PackCut` and `PackRefused` for an invalid pack; `NoRoom`.
     pub fn unpack(&mut self, from: &mut dyn Read) -> Result<SnapshotId, WorkspaceError> {
-        unpack_snapshot(&self.store, &self.options.limits, from)
+        let own = self.cache.as_ref().map(|cache| SnapshotId::from_digest(cache.record));
+        unpack_snapshot(&self.store, &self.options.limits, own, from)
     }
 
     /// Removes what none of these snapshots needs, and the trash of restores whose snapshot before

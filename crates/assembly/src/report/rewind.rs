@@ -22,6 +22,7 @@ use windlass_host::display::human_format::format_counted;
 use windlass_host::display::text_table::{ColumnAlignment, render_table};
 use windlass_host::display::tool_call_summary::truncate_with_ellipsis;
 use windlass_host::environment::{EnvLookup, process_environment};
+use windlass_host::exit::Exit;
 
 /// Rewinds, or returns what that would change: as text and as JSON.
 pub fn rewind_journal(
@@ -102,8 +103,9 @@ pub fn undo_rewind(
         rewind::visit_undo_changes(&snapshots, workspace.as_ref(), add)
             .map_err(|error| rewind_error(&error))?;
     }
-    let text = preview.take_text() + &render_files(&files, !wanted.options.dry_run);
-    let objects: Vec<Value> = files.iter().map(file_to_json).collect();
+    let text = preview.take_text() + &render_files(&files, &wanted.options);
+    let objects: Vec<Value> =
+        files.iter().map(|file| file_to_json(file, &wanted.options)).collect();
     let mut object = json!({
         "undo": true, "dry_run": wanted.options.dry_run, "files": objects,
     });
@@ -203,10 +205,11 @@ fn render_rewind(
     }
     if wanted.scope.files {
         text.push_str(&preview.take_text());
-        text.push_str(&render_files(files, is_done));
+        text.push_str(&render_files(files, &wanted.options));
     }
     text.push_str(&describe_given_up(&given_up));
-    let objects: Vec<Value> = files.iter().map(file_to_json).collect();
+    let objects: Vec<Value> =
+        files.iter().map(|file| file_to_json(file, &wanted.options)).collect();
     let mut object = json!({
         "snapshots_given_up": !given_up.is_empty(),
         "calls_given_up": given_up,
@@ -220,17 +223,56 @@ fn render_rewind(
     (text, object)
 }
 
-fn render_files(files: &[FileRewind], is_done: bool) -> String {
-    let rows: Vec<[String; 4]> = files.iter().map(build_file_row).collect();
+/// What becomes of a file, which a preview cannot say of one that others changed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum FileOutcome {
+    Restored,
+    NotRestored,
+    LeftAlone,
+}
+
+fn file_outcome(file: &FileRewind, options: &RewindOptions) -> FileOutcome {
+    match file.file_state {
+        RestoreStatus::NotStored => FileOutcome::NotRestored,
+        RestoreStatus::ChangedByOthers
+            if !options.dry_run && !options.overwrite.covers(&file.path) =>
+        {
+            FileOutcome::LeftAlone
+        }
+        _ => FileOutcome::Restored,
+    }
+}
+
+/// Failure when files were to be restored and none was. What was left alone on request is none.
+#[must_use]
+pub fn rewind_exit(report: &Value) -> Exit {
+    let files = report.get("files").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    let is_done = report.get("dry_run").and_then(Value::as_bool) == Some(false);
+    let is_restored = |file: &Value| file.get("restored").and_then(Value::as_bool) == Some(true);
+    let is_lost = |file: &Value| file.get("standing").and_then(Value::as_str) == Some(NOT_KEPT);
+    match is_done && files.iter().any(is_lost) && !files.iter().any(is_restored) {
+        true => Exit::FAILURE,
+        false => Exit::SUCCESS,
+    }
+}
+
+fn render_files(files: &[FileRewind], options: &RewindOptions) -> String {
+    let rows: Vec<[String; 4]> = files.iter().map(|file| build_file_row(file, options)).collect();
     let sides = [
         ColumnAlignment::Left,
         ColumnAlignment::Right,
         ColumnAlignment::Right,
         ColumnAlignment::Left,
     ];
-    let stays = |file: &&FileRewind| file.file_state == RestoreStatus::NotStored;
-    let left = files.iter().filter(stays).count();
-    render_table(sides, &rows) + &describe_file_count(files.len() - left, left, is_done)
+    let count = |wanted: FileOutcome| {
+        files.iter().filter(|file| file_outcome(file, options) == wanted).count()
+    };
+    let (lost, left) = (count(FileOutcome::NotRestored), count(FileOutcome::LeftAlone));
+    let mut text = render_table(sides, &rows);
+    if left > 0 {
+        text.push_str(&format!("Left alone: {}.\n", format_counted(left, "file")));
+    }
+    text + &describe_file_count(files.len() - lost - left, lost, !options.dry_run)
 }
 
 fn describe_file_count(restored: usize, left: usize, is_done: bool) -> String {
@@ -255,8 +297,11 @@ pub fn describe_preview(report: &Value) -> String {
         + &describe_given_up(&calls.collect::<Vec<_>>())
 }
 
-fn build_file_row(file: &FileRewind) -> [String; 4] {
+fn build_file_row(file: &FileRewind, options: &RewindOptions) -> [String; 4] {
     let note = match file.file_state {
+        _ if file_outcome(file, options) == FileOutcome::LeftAlone => {
+            "left alone: changed by others since"
+        }
         RestoreStatus::ChangedByOthers => "changed by others since",
         RestoreStatus::NotStored => "cannot be restored: too large, no room, or changed meanwhile",
         RestoreStatus::Restorable | RestoreStatus::AlreadyRestored if file.is_removed => "removed",
@@ -266,7 +311,7 @@ fn build_file_row(file: &FileRewind) -> [String; 4] {
     [path, format!("+{}", file.insertions), format!("-{}", file.deletions), note.to_owned()]
 }
 
-fn file_to_json(file: &FileRewind) -> Value {
+fn file_to_json(file: &FileRewind, options: &RewindOptions) -> Value {
     let standing = match file.file_state {
         RestoreStatus::ChangedByOthers => "changed_by_others",
         RestoreStatus::NotStored => NOT_KEPT,
@@ -278,6 +323,7 @@ fn file_to_json(file: &FileRewind) -> Value {
         "insertions": file.insertions,
         "deletions": file.deletions,
         "standing": standing,
+        "restored": !options.dry_run && file_outcome(file, options) == FileOutcome::Restored,
     })
 }
 
@@ -319,3 +365,47 @@ fn describe_given_up(calls: &[String]) -> String {
 }
 
 const GIVEN_UP_SHOWN_MAX: usize = 20;
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use windlass_driver::rewind::OverwriteChoice;
+
+    use super::*;
+
+    fn report(files: &[(RestoreStatus, OverwriteChoice)], dry_run: bool) -> (String, Exit) {
+        let mut text = String::new();
+        let mut objects = Vec::new();
+        for (file_state, overwrite) in files {
+            let options = RewindOptions { dry_run, overwrite: overwrite.clone() };
+            let path = PathBuf::from("/work/file");
+            let file_state = *file_state;
+            let (insertions, deletions) = (1, 2);
+            let file = FileRewind { path, file_state, is_removed: false, insertions, deletions };
+            objects.push(file_to_json(&file, &options));
+            text.push_str(&render_files(&[file], &options));
+        }
+        (text, rewind_exit(&json!({"dry_run": dry_run, "files": objects})))
+    }
+
+    #[test]
+    fn a_rewind_that_restored_nothing_it_should_have_is_a_failure() {
+        let lost = (RestoreStatus::NotStored, OverwriteChoice::Refuse);
+        let left = (RestoreStatus::ChangedByOthers, OverwriteChoice::Skip);
+        let back = (RestoreStatus::Restorable, OverwriteChoice::Skip);
+        let taken = (RestoreStatus::ChangedByOthers, OverwriteChoice::All);
+        let (text, exit) = report(std::slice::from_ref(&lost), false);
+        assert!(text.contains("Not restored: 1 file."), "{text}");
+        assert_eq!(exit, Exit::FAILURE);
+        assert_eq!(report(&[lost.clone(), left.clone()], false).1, Exit::FAILURE);
+        for some in [back, taken] {
+            assert_eq!(report(&[lost.clone(), some], false).1, Exit::SUCCESS);
+        }
+        assert_eq!(report(&[lost], true).1, Exit::SUCCESS, "a preview");
+        let (text, exit) = report(&[left], false);
+        assert!(text.contains("/work/file") && text.contains("left alone"), "{text}");
+        assert_eq!(exit, Exit::SUCCESS, "as asked");
+        assert_eq!(report(&[], false).1, Exit::SUCCESS);
+    }
+}

@@ -2,30 +2,35 @@
 
 use std::path::Path;
 
-use windlass_assembly::report::rewind::{rewind_journal, undo_rewind};
+use windlass_assembly::report::rewind::{rewind_exit, rewind_journal, undo_rewind};
 use windlass_assembly::session::session_lookup::{find_rewound_session, find_session_here};
 use windlass_assembly::slash_command::RewindArguments;
 use windlass_driver::rewind::{OverwriteChoice, RewindOptions, RewindScope};
 use windlass_host::command_error::CommandError;
 use windlass_host::environment::EnvLookup;
+use windlass_host::exit::Exit;
 
 use crate::args::RewindArgs;
 
-pub(crate) fn run(args: &RewindArgs, lookup: &impl EnvLookup) -> Result<String, CommandError> {
+pub(crate) fn run(
+    args: &RewindArgs,
+    lookup: &impl EnvLookup,
+) -> Result<(String, Exit), CommandError> {
     let arguments = RewindArguments {
         to: args.to.clone(),
         scope: RewindScope { conversation: !args.files, files: !args.conversation },
         options: RewindOptions { dry_run: args.dry_run, overwrite: choose_overwrite(args)? },
     };
     let wanted = args.session.as_deref();
-    if args.undo {
+    let (text, object) = if args.undo {
         let listed = find_rewound_session(wanted, lookup)?;
-        let (text, object) = undo_rewind(&listed.path, &arguments, lookup)?;
-        return Ok(if args.json { format!("{object}\n") } else { text });
-    }
-    let listed = find_session_here(wanted, lookup)?;
-    let (text, object) = rewind_journal(&listed.path, &listed.summary.id, &arguments, lookup)?;
-    Ok(if args.json { format!("{object}\n") } else { text })
+        undo_rewind(&listed.path, &arguments, lookup)?
+    } else {
+        let listed = find_session_here(wanted, lookup)?;
+        rewind_journal(&listed.path, &listed.summary.id, &arguments, lookup)?
+    };
+    let exit = rewind_exit(&object);
+    Ok((if args.json { format!("{object}\n") } else { text }, exit))
 }
 
 fn choose_overwrite(args: &RewindArgs) -> Result<OverwriteChoice, CommandError> {

@@ -39,7 +39,7 @@ pub struct RewindScope {
 pub struct RewindResult {
     /// The prompt to which the session was rewound.
     pub prompt: String,
-    /// The files that were restored.
+    /// The files that were restored, and those that were not or were left alone.
     pub files: Vec<FileRewind>,
 }
 

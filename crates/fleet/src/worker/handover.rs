@@ -39,6 +39,8 @@ pub(crate) struct HandoverWorkspace {
     pub(crate) commit: Option<String>,
     /// The snapshot up to which the store has packs.
     last: SnapshotId,
+    /// What every later host has: without what an earlier one built, which no pack carries.
+    packed: SnapshotId,
     number: i32,
     /// The snapshot up to which the store has a patch.
     patched: SnapshotId,
@@ -77,9 +79,11 @@ impl HandoverWorkspace {
             Workspace::open(root, store, WorkspaceOptions::default()).map_err(words)?;
         let base = workspace.look(LookDepth::Quick, cancel).map_err(words)?.id;
         let mut last = base;
+        let mut packed = base;
         let mut number = 0;
         for (pack_number, bytes) in packs {
             last = workspace.unpack(&mut bytes.as_slice()).map_err(words)?;
+            packed = last;
             number = *pack_number;
         }
         if last != base {
@@ -89,7 +93,7 @@ impl HandoverWorkspace {
             workspace.carry_out(&plan, &RestoreConsent::All, cancel).map_err(words)?;
             last = workspace.look(LookDepth::Quick, cancel).map_err(words)?.id;
         }
-        Ok(Self { workspace, base, commit, last, number, patched: base })
+        Ok(Self { workspace, base, commit, last, packed, number, patched: base })
     }
 
     /// Packs the changes since the last pack; `None` if there are none. Blocks.
@@ -99,9 +103,10 @@ impl HandoverWorkspace {
         if seen.id == self.last {
             return Ok(None);
         }
-        let options = PackOptions { known: vec![self.last], ..PackOptions::default() };
+        let options = PackOptions { known: vec![self.base, self.packed], ..PackOptions::default() };
         let mut bytes = Vec::new();
         self.workspace.pack(seen.id, &options, &mut bytes).map_err(words)?;
+        self.packed = seen.id;
         self.last = seen.id;
         self.number += 1;
         Ok(Some(WorkspacePack { number: self.number, snapshot: seen.id.to_string(), bytes }))
@@ -124,5 +129,42 @@ impl HandoverWorkspace {
         let patch = render_patch(&self.workspace, self.base, self.last);
         self.patched = self.last;
         patch.map(Some).map_err(|error| format!("the patch: {error}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn take_over(folder: &std::path::Path, packs: &[(i32, Vec<u8>)]) -> HandoverWorkspace {
+        let request = HandoverRequest {
+            root: folder.join("root"),
+            store: folder.join("store"),
+            repositories: folder.join("repositories"),
+            spec: None,
+            base_commit: None,
+            packs: packs.to_vec(),
+            cancel: CancelFlag::new(),
+        };
+        HandoverWorkspace::prepare(&request).expect("the packs are taken")
+    }
+
+    #[test]
+    fn what_one_host_built_keeps_no_later_host_from_going_on() {
+        let hosts = [(); 3].map(|()| tempfile::tempdir().expect("a folder"));
+        let mut packs = Vec::new();
+        for (host, name) in hosts.iter().zip(["package/one", "two", "three"]) {
+            let mut workspace = take_over(host.path(), &packs);
+            let root = host.path().join("root");
+            if packs.is_empty() {
+                // No pack carries it, so the next host's record of the folder is another.
+                std::fs::create_dir_all(root.join("package/built")).expect("a folder");
+                std::fs::write(root.join(".gitignore"), "built/\n").expect("written");
+            }
+            assert_eq!(root.join("package/one").exists(), !packs.is_empty());
+            std::fs::write(root.join(name), "text").expect("written");
+            let pack = workspace.pack_changes().expect("packed").expect("there are changes");
+            packs.push((pack.number, pack.bytes));
+        }
     }
 }

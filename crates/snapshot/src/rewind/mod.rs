@@ -64,7 +64,9 @@ pub enum OverwriteChoice {
 }
 
 impl OverwriteChoice {
-    fn covers(&self, path: &Path) -> bool {
+    /// Whether this file is overwritten although others changed it.
+    #[must_use]
+    pub fn covers(&self, path: &Path) -> bool {
         match self {
             Self::Refuse | Self::Skip => false,
             Self::Files(paths) => paths.iter().any(|own| own == path),
@@ -146,7 +148,7 @@ fn carry_out(
     if options.dry_run {
         return Ok(files);
     }
-    check_others(&mut files, &options.overwrite)?;
+    check_others(&files, &options.overwrite)?;
     if !plan.changes_anything(&options.overwrite) {
         // Recorded, it would be what an undo takes back, in place of the rewind before it.
         return Ok(files);
@@ -156,11 +158,11 @@ fn carry_out(
         RestoredFile::Skipped(path, _) => Some(path),
         RestoredFile::Written(_) | RestoredFile::Removed(_) => None,
     });
-    mark_failed(&mut files, &skipped.collect::<Vec<PathBuf>>());
+    mark_failed(&mut files, &skipped.collect::<Vec<PathBuf>>(), &options.overwrite);
     for (workspace, planned) in by_snapshots {
         let failed =
             snapshot_rewind::carry_out(workspace, kept, &planned.plan, end, &options.overwrite)?;
-        mark_failed(&mut files, &failed);
+        mark_failed(&mut files, &failed, &options.overwrite);
     }
     Ok(files)
 }
@@ -332,8 +334,11 @@ fn plan_undo<'a>(
 }
 
 /// Marks files whose planned restore failed.
-fn mark_failed(files: &mut [FileRewind], failed: &[PathBuf]) {
-    for file in files.iter_mut().filter(|file| failed.contains(&file.path)) {
+/// A file that was left alone on purpose has not failed.
+fn mark_failed(files: &mut [FileRewind], failed: &[PathBuf], overwrite: &OverwriteChoice) {
+    let is_failed =
+        |file: &&mut FileRewind| failed.contains(&file.path) && !is_left_alone(file, overwrite);
+    for file in files.iter_mut().filter(is_failed) {
         file.file_state = RestoreStatus::NotStored;
     }
 }
@@ -362,22 +367,18 @@ fn plan_by_snapshots<'a>(
     Ok(planned)
 }
 
-/// Checks files changed by others against the caller's choice. Those that are left alone are
-/// removed from the list.
-fn check_others(
-    files: &mut Vec<FileRewind>,
-    overwrite: &OverwriteChoice,
-) -> Result<(), RewindError> {
-    let is_foreign = |file: &FileRewind| {
-        file.file_state == RestoreStatus::ChangedByOthers && !overwrite.covers(&file.path)
-    };
-    let foreign: Vec<PathBuf> =
-        files.iter().filter(|file| is_foreign(file)).map(|file| file.path.clone()).collect();
-    if *overwrite == OverwriteChoice::Refuse && !foreign.is_empty() {
-        return Err(RewindError::ChangedByOthers(foreign));
+/// Checks files changed by others against the caller's choice.
+fn check_others(files: &[FileRewind], overwrite: &OverwriteChoice) -> Result<(), RewindError> {
+    let left = files.iter().filter(|file| is_left_alone(file, overwrite));
+    let foreign: Vec<PathBuf> = left.map(|file| file.path.clone()).collect();
+    match *overwrite == OverwriteChoice::Refuse && !foreign.is_empty() {
+        true => Err(RewindError::ChangedByOthers(foreign)),
+        false => Ok(()),
     }
-    files.retain(|file| !is_foreign(file));
-    Ok(())
+}
+
+fn is_left_alone(file: &FileRewind, overwrite: &OverwriteChoice) -> bool {
+    file.file_state == RestoreStatus::ChangedByOthers && !overwrite.covers(&file.path)
 }
 
 fn describe_file_rewind(kept: &SnapshotStore, planned: &PlannedRestore) -> FileRewind {

@@ -10,11 +10,13 @@ use flate2::read::ZlibDecoder;
 
 use super::ObjectName;
 use super::delta::apply_delta;
+use crate::folder_record::ByteReader;
 
 const INDEX_MAGIC: [u8; 8] = [0xff, b't', b'O', b'c', 0, 0, 0, 2];
 const FAN_OUT: usize = 256;
 const NAMES_START: u64 = 8 + 4 * FAN_OUT as u64;
 const NAME_BYTES: u64 = 20;
+const HEAD_BYTES_MAX: usize = 32;
 /// Limit on names with the same first byte; a bucket this large means tens of millions of objects.
 const BUCKET_NAMES_MAX: u64 = 1 << 20;
 /// Git's own limit is 4,095.
@@ -195,7 +197,10 @@ impl PackFile {
     }
 
     fn read_head(&self, start: u64) -> Option<EntryHead> {
-        let mut reader = ReadAt { file: &self.pack, place: start };
+        // The longest head has two numbers of ten bytes, or a number and a name.
+        let mut buffer = [0; HEAD_BYTES_MAX];
+        let read = self.pack.read_at(&mut buffer, start).ok()?;
+        let mut reader = ByteReader { rest: buffer.get(..read)? };
         let first = reader.take_u8()?;
         let mut size = u64::from(first & 0x0f);
         let mut byte = first;
@@ -208,17 +213,17 @@ impl PackFile {
         let entry = match first >> 4 & 7 {
             3 => PackEntry::Blob,
             6 => {
-                let distance = reader.take_distance()?;
+                let distance = take_distance(&mut reader)?;
                 PackEntry::Delta { base: start.checked_sub(distance).filter(|_| distance > 0)? }
             }
             7 => {
-                let mut name = ObjectName::default();
-                reader.read_exact(&mut name).ok()?;
+                let name: ObjectName = reader.take(NAME_BYTES as usize)?.try_into().ok()?;
                 PackEntry::Delta { base: self.find(&name)? }
             }
             _ => return None,
         };
-        Some(EntryHead { entry, size, data: reader.place })
+        let length = read - reader.rest.len();
+        Some(EntryHead { entry, size, data: start + length as u64 })
     }
 
     fn inflate(&self, head: &EntryHead) -> Option<Vec<u8>> {
@@ -260,21 +265,13 @@ impl Read for ReadAt<'_> {
     }
 }
 
-impl ReadAt<'_> {
-    fn take_u8(&mut self) -> Option<u8> {
-        let mut byte = [0];
-        self.read_exact(&mut byte).ok()?;
-        Some(byte[0])
+/// Git's offset varint, as in `git_index::take_offset_varint`.
+fn take_distance(reader: &mut ByteReader<'_>) -> Option<u64> {
+    let mut byte = reader.take_u8()?;
+    let mut value = u64::from(byte & 0x7f);
+    while byte & 0x80 != 0 {
+        byte = reader.take_u8()?;
+        value = value.checked_add(1)?.checked_mul(128)? | u64::from(byte & 0x7f);
     }
-
-    /// Git's offset varint, as in `git_index::take_offset_varint`.
-    fn take_distance(&mut self) -> Option<u64> {
-        let mut byte = self.take_u8()?;
-        let mut value = u64::from(byte & 0x7f);
-        while byte & 0x80 != 0 {
-            byte = self.take_u8()?;
-            value = value.checked_add(1)?.checked_mul(128)? | u64::from(byte & 0x7f);
-        }
-        Some(value)
-    }
+    Some(value)
 }

@@ -2,11 +2,13 @@
 //!
 //! The file only saves time: it has a checksum, belongs to one root, and may be deleted.
 
+use std::cmp::Ordering;
 use std::path::Path;
 use std::sync::Arc;
 
 use crate::digest::ContentDigest;
-use crate::folder_record::{ByteReader, EntryImage, FolderEntry};
+use crate::folder_record::{ByteReader, EntryImage, FolderEntry, MODE_MASK};
+use crate::path_image::{UncoveredReason, UncoveredStamp};
 use crate::root_folder::{FileStamp, RootFolder};
 
 const MAGIC: &[u8; 4] = b"WLC1";
@@ -15,12 +17,40 @@ const DEPTH_MAX: usize = 2_000;
 /// Bytes of device and inode of the root, at the end of the header.
 const IDENTITY_LENGTH: usize = 16;
 
+/// A large tree has as many entries, so they are kept small: names in one piece, and nothing twice.
 #[derive(Debug)]
 pub(crate) struct CachedFolder {
     /// Sorted by name.
-    pub(crate) entries: Vec<CachedEntry>,
+    entries: Box<[StoredEntry]>,
+    names: Box<[u8]>,
     pub(crate) source: DecisionSource,
     pub(crate) record: ContentDigest,
+}
+
+#[derive(Debug)]
+struct StoredEntry {
+    image: StoredImage,
+    modified_seconds: i64,
+    changed_seconds: i64,
+    size: u64,
+    inode: u64,
+    modified_nanos: u32,
+    changed_nanos: u32,
+    /// Where the name ends; it begins where the one before ends.
+    name_end: u32,
+    /// No system has more bits. One that had would read its files at every look.
+    mode: u16,
+    is_settled: bool,
+    is_ignored: bool,
+}
+
+/// An image without what the stamp says too.
+#[derive(Debug)]
+enum StoredImage {
+    File(ContentDigest),
+    Link(Box<[u8]>),
+    Folder(Arc<CachedFolder>),
+    Uncovered(UncoveredReason, UncoveredStamp),
 }
 
 /// What the cached ignore decisions were based on.
@@ -38,20 +68,130 @@ impl DecisionSource {
     }
 }
 
+/// An entry as the walk makes and compares it.
 #[derive(Debug, Clone)]
 pub(crate) struct CachedEntry {
+    /// Empty in an entry of a cached folder: `CachedFolder::name` has it.
     pub(crate) name: Box<[u8]>,
     pub(crate) stamp: FileStamp,
     /// Old enough when it was read that any later write changes the stamp.
     pub(crate) is_settled: bool,
     pub(crate) is_ignored: bool,
     pub(crate) image: EntryImage,
+    /// Of every folder that was walked to its end.
     pub(crate) folder: Option<Arc<CachedFolder>>,
 }
 
 impl CachedFolder {
+    pub(crate) fn new(
+        entries: Vec<CachedEntry>,
+        source: DecisionSource,
+        record: ContentDigest,
+    ) -> Self {
+        let mut names = Vec::with_capacity(entries.iter().map(|entry| entry.name.len()).sum());
+        let store = |entry: CachedEntry| {
+            names.extend_from_slice(&entry.name);
+            StoredEntry::new(entry, u32::try_from(names.len()).unwrap_or(u32::MAX))
+        };
+        let entries = entries.into_iter().map(store).collect();
+        Self { entries, names: names.into(), source, record }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    pub(crate) fn name(&self, index: usize) -> &[u8] {
+        let end = |index: usize| self.entries.get(index).map_or(0, |entry| entry.name_end as usize);
+        let start = index.checked_sub(1).map_or(0, end);
+        self.names.get(start..end(index)).unwrap_or_default()
+    }
+
+    pub(crate) fn names(&self) -> impl Iterator<Item = &[u8]> {
+        (0..self.len()).map(|index| self.name(index))
+    }
+
+    pub(crate) fn entry(&self, index: usize) -> Option<CachedEntry> {
+        self.entries.get(index).map(StoredEntry::to_entry)
+    }
+
+    /// With their names, which the entries lack.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = (&[u8], CachedEntry)> {
+        self.names().zip(self.entries.iter().map(StoredEntry::to_entry))
+    }
+
     pub(crate) fn find(&self, name: &[u8]) -> Option<usize> {
-        self.entries.binary_search_by(|entry| entry.name.as_ref().cmp(name)).ok()
+        let mut range = 0..self.len();
+        while !range.is_empty() {
+            let middle = range.start + range.len() / 2;
+            match self.name(middle).cmp(name) {
+                Ordering::Equal => return Some(middle),
+                Ordering::Less => range.start = middle + 1,
+                Ordering::Greater => range.end = middle,
+            }
+        }
+        None
+    }
+}
+
+impl StoredEntry {
+    fn new(entry: CachedEntry, name_end: u32) -> Self {
+        let CachedEntry { name: _, stamp, is_settled, is_ignored, image, folder } = entry;
+        let image = match (image, folder) {
+            (_, Some(folder)) => StoredImage::Folder(folder),
+            (EntryImage::File { content, .. }, None) => StoredImage::File(content),
+            (EntryImage::Link { target }, None) => StoredImage::Link(target),
+            (EntryImage::Uncovered { reason, stamp }, None) => {
+                StoredImage::Uncovered(reason, stamp)
+            }
+            // There is none without its entries; the next look walks it.
+            (EntryImage::Folder { .. }, None) => {
+                StoredImage::Uncovered(UncoveredReason::Unstable, UncoveredStamp::default())
+            }
+        };
+        Self {
+            image,
+            modified_seconds: stamp.modified_seconds,
+            changed_seconds: stamp.changed_seconds,
+            size: stamp.size,
+            inode: stamp.inode,
+            modified_nanos: stamp.modified_nanos,
+            changed_nanos: stamp.changed_nanos,
+            name_end,
+            mode: u16::try_from(stamp.mode).unwrap_or_default(),
+            is_settled,
+            is_ignored,
+        }
+    }
+
+    fn to_entry(&self) -> CachedEntry {
+        let is_ignored = self.is_ignored;
+        let mode = u32::from(self.mode) & MODE_MASK;
+        let mut inner = None;
+        let image = match &self.image {
+            StoredImage::File(content) => {
+                EntryImage::File { content: *content, size: self.size, mode, is_ignored }
+            }
+            StoredImage::Link(target) => EntryImage::Link { target: target.clone() },
+            StoredImage::Folder(folder) => {
+                inner = Some(Arc::clone(folder));
+                EntryImage::Folder { record: folder.record, mode }
+            }
+            StoredImage::Uncovered(reason, stamp) => {
+                EntryImage::Uncovered { reason: *reason, stamp: *stamp }
+            }
+        };
+        let stamp = FileStamp {
+            modified_seconds: self.modified_seconds,
+            modified_nanos: self.modified_nanos,
+            changed_seconds: self.changed_seconds,
+            changed_nanos: self.changed_nanos,
+            size: self.size,
+            inode: self.inode,
+            mode: u32::from(self.mode),
+        };
+        let name = Box::default();
+        CachedEntry { name, stamp, is_settled: self.is_settled, is_ignored, image, folder: inner }
     }
 }
 
@@ -114,7 +254,7 @@ fn encode_folder(folder: &CachedFolder, bytes: &mut Vec<u8>) {
     bytes.extend_from_slice(folder.source.rules.as_bytes());
     bytes.extend_from_slice(&folder.source.index.to_le_bytes());
     bytes.extend_from_slice(&(folder.entries.len() as u64).to_le_bytes());
-    for entry in &folder.entries {
+    for (name, entry) in folder.entries() {
         let stamp = &entry.stamp;
         bytes.extend_from_slice(&stamp.modified_seconds.to_le_bytes());
         bytes.extend_from_slice(&stamp.modified_nanos.to_le_bytes());
@@ -127,7 +267,7 @@ fn encode_folder(folder: &CachedFolder, bytes: &mut Vec<u8>) {
             | u8::from(entry.is_ignored) << 1
             | u8::from(entry.folder.is_some()) << 2;
         bytes.push(flags);
-        FolderEntry { name: entry.name.clone(), image: entry.image.clone() }.encode_to(bytes);
+        FolderEntry { name: name.into(), image: entry.image }.encode_to(bytes);
         if let Some(inner) = &entry.folder {
             encode_folder(inner, bytes);
         }
@@ -154,13 +294,17 @@ fn decode_folder(reader: &mut ByteReader<'_>, depth: usize) -> Option<Arc<Cached
         };
         let flags = reader.take_u8()?;
         let FolderEntry { name, image } = FolderEntry::decode_from(reader)?;
+        let record_inside = image.folder_record();
         let folder = match flags & 4 != 0 {
             true => Some(decode_folder(reader, depth + 1)?),
             false => None,
         };
+        if record_inside != folder.as_ref().map(|folder| folder.record) {
+            return None;
+        }
         let is_settled = flags & 1 != 0;
         let is_ignored = flags & 2 != 0;
         entries.push(CachedEntry { name, stamp, is_settled, is_ignored, image, folder });
     }
-    Some(Arc::new(CachedFolder { entries, source, record }))
+    Some(Arc::new(CachedFolder::new(entries, source, record)))
 }

@@ -138,13 +138,13 @@ fn assemble_folder(
     }
     if let Some(cached) = &walked.cached
         && cached.source == walked.source
-        && are_equal(&cached.entries, &entries)
+        && are_equal(cached, &entries)
         && store.has(&cached.record)
     {
         return Ok(Arc::clone(cached));
     }
     let record = put_folder_record(store, &entries, walked.cached.as_deref())?;
-    Ok(Arc::new(CachedFolder { entries, source: walked.source, record }))
+    Ok(Arc::new(CachedFolder::new(entries, walked.source, record)))
 }
 
 /// Fills in the result of a sub-folder; `None` when it vanished.
@@ -176,12 +176,11 @@ fn put_folder_record(
 ) -> Result<ContentDigest, WorkspaceError> {
     // Only stamps differ: the record is unchanged.
     let is_known = cached.filter(|cached| {
-        cached.entries.len() == entries.len()
+        cached.len() == entries.len()
             && cached
-                .entries
-                .iter()
+                .entries()
                 .zip(entries)
-                .all(|(old, new)| old.name == new.name && old.image == new.image)
+                .all(|((name, old), new)| *name == *new.name && old.image == new.image)
             && store.has(&cached.record)
     });
     if let Some(cached) = is_known {
@@ -194,20 +193,20 @@ fn put_folder_record(
     store.put_record(&FolderRecord { entries }.encode())
 }
 
-fn are_equal(old: &[CachedEntry], new: &[CachedEntry]) -> bool {
+fn are_equal(old: &CachedFolder, new: &[CachedEntry]) -> bool {
     let is_same_folder = |old: &CachedEntry, new: &CachedEntry| match (&old.folder, &new.folder) {
         (Some(old), Some(new)) => Arc::ptr_eq(old, new),
         (None, None) => true,
         (Some(_), None) | (None, Some(_)) => false,
     };
     old.len() == new.len()
-        && old.iter().zip(new).all(|(old, new)| {
-            old.name == new.name
+        && old.entries().zip(new).all(|((name, old), new)| {
+            *name == *new.name
                 && old.stamp == new.stamp
                 && old.is_settled == new.is_settled
                 && old.is_ignored == new.is_ignored
                 && old.image == new.image
-                && is_same_folder(old, new)
+                && is_same_folder(&old, new)
         })
 }
 
@@ -220,24 +219,24 @@ struct LookSummary {
 
 impl LookSummary {
     fn add_folder(&mut self, folder: &CachedFolder, path: &RelativePath) {
-        for entry in &folder.entries {
+        for (name, entry) in folder.entries() {
             match &entry.image {
                 EntryImage::File { .. } | EntryImage::Link { .. } => self.files += 1,
                 EntryImage::Folder { .. } => {}
                 EntryImage::Uncovered { reason: UncoveredReason::GitObjects, .. } => {
                     // LFS objects are not linked: the tree itself has their contents.
-                    if entry.name.as_ref() == b"objects" {
-                        self.git_objects.push(path.join(&entry.name));
+                    if name == b"objects" {
+                        self.git_objects.push(path.join(name));
                     }
                 }
                 EntryImage::Uncovered { reason, stamp } => self.uncovered.push(UncoveredPath {
-                    path: path.join(&entry.name),
+                    path: path.join(name),
                     reason: *reason,
                     bytes: stamp.size,
                 }),
             }
             if let Some(inner) = &entry.folder {
-                self.add_folder(inner, &path.join(&entry.name));
+                self.add_folder(inner, &path.join(name));
             }
         }
     }

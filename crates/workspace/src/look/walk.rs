@@ -200,6 +200,7 @@ impl FolderWalk<'_> {
             return Ok(Some(uncovered_entry(UncoveredReason::OtherMount)));
         }
         let cached = self.find_cached(name);
+        let cached = cached.as_ref();
         match kind {
             FileType::Directory => self.walk_subfolder(name, stamp, cached),
             FileType::RegularFile => self.walk_file(name, stamp, cached),
@@ -210,15 +211,15 @@ impl FolderWalk<'_> {
     }
 
     /// Names arrive in the cache's order, so usually the next cached entry matches.
-    fn find_cached(&self, name: &[u8]) -> Option<&CachedEntry> {
+    fn find_cached(&self, name: &[u8]) -> Option<CachedEntry> {
         let folder = self.job.cached.as_ref()?;
         let next = self.next_cached.get();
-        let index = match folder.entries.get(next) {
-            Some(entry) if entry.name.as_ref() == name => next,
-            Some(_) | None => folder.find(name)?,
+        let index = match folder.name(next) == name {
+            true => next,
+            false => folder.find(name)?,
         };
         self.next_cached.set(index + 1);
-        folder.entries.get(index)
+        folder.entry(index)
     }
 
     fn walk_subfolder(
@@ -488,7 +489,7 @@ fn uncovered_entry(reason: UncoveredReason) -> WalkedEntry {
 /// Sorted. Cached names lack those the earlier look excluded; every look excludes the same.
 fn list_names(job: &WalkJob, handle: &OwnedFd) -> rustix::io::Result<Vec<Box<[u8]>>> {
     if let Some(cached) = job.cached.as_ref().filter(|_| job.has_cached_names) {
-        return Ok(cached.entries.iter().map(|entry| entry.name.clone()).collect());
+        return Ok(cached.names().map(Box::from).collect());
     }
     let mut names = list_folder(handle)?;
     names.sort_unstable();

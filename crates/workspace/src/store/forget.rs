@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::pack_names::{DigestHalf, PackRow, to_half};
-use super::{ContentStore, HEADER_BYTES, StoreState, read_table, segment_path};
+use super::{ContentStore, HEADER_BYTES, RecordPlace, StoreState, read_table, segment_path};
 use crate::digest::ContentDigest;
 use crate::error::WorkspaceError;
 use crate::held_objects::forget_lost;
@@ -26,12 +26,12 @@ impl ContentStore {
         self.load_added()?;
         let before = self.state().total();
         let halves: HashSet<DigestHalf> = live.iter().map(to_half).collect();
-        let old = self.find_wasteful_segments(live, &halves);
+        let old = self.find_wasteful_segments(&halves);
         let freed = match old.is_empty() {
             true => 0,
             false => {
                 self.state().is_forgetting = true;
-                let rewritten = self.rewrite_segments(&old, live, &halves, before);
+                let rewritten = self.rewrite_segments(&old, &halves, before);
                 self.state().is_forgetting = false;
                 rewritten?
             }
@@ -53,12 +53,11 @@ impl ContentStore {
     fn rewrite_segments(
         &self,
         old: &HashSet<u32>,
-        live: &HashSet<ContentDigest>,
-        halves: &HashSet<DigestHalf>,
+        live: &HashSet<DigestHalf>,
         before: u64,
     ) -> Result<u64, WorkspaceError> {
         self.copy_live_records(old, live)?;
-        self.copy_live_names(old, halves);
+        self.copy_live_names(old, live);
         self.sync()?;
         let mut state = self.state();
         state.pack_names.tables.retain(|(segment, _)| !old.contains(segment));
@@ -81,16 +80,12 @@ impl ContentStore {
     }
 
     /// Segments of which at least a quarter can be freed. Fully live segments are kept.
-    fn find_wasteful_segments(
-        &self,
-        live: &HashSet<ContentDigest>,
-        halves: &HashSet<DigestHalf>,
-    ) -> HashSet<u32> {
+    fn find_wasteful_segments(&self, live: &HashSet<DigestHalf>) -> HashSet<u32> {
         let mut state = self.state();
         let mut live_bytes: HashMap<u32, u64> = HashMap::new();
-        for (digest, place) in &state.index {
+        for (half, place) in &state.index {
             let length = live
-                .contains(digest)
+                .contains(half)
                 .then(|| state.segments.get(&place.segment))
                 .flatten()
                 .and_then(|segment| read_header(&segment.file, place.offset))
@@ -98,7 +93,7 @@ impl ContentStore {
             *live_bytes.entry(place.segment).or_default() += length;
         }
         for (segment, rows) in state.read_tables() {
-            let alive = rows.iter().filter(|row| halves.contains(&row.half)).count() as u64;
+            let alive = rows.iter().filter(|row| live.contains(&row.half)).count() as u64;
             *live_bytes.entry(segment).or_default() += alive * PackRow::BYTES;
         }
         let wasteful: HashSet<u32> = state
@@ -129,22 +124,18 @@ impl ContentStore {
     fn copy_live_records(
         &self,
         old: &HashSet<u32>,
-        live: &HashSet<ContentDigest>,
+        live: &HashSet<DigestHalf>,
     ) -> Result<(), WorkspaceError> {
-        let mut moving: Vec<MovingRecord> = self
+        let mut moving: Vec<(DigestHalf, RecordPlace)> = self
             .state()
             .index
             .iter()
-            .filter(|(digest, place)| old.contains(&place.segment) && live.contains(*digest))
-            .map(|(digest, place)| MovingRecord {
-                segment: place.segment,
-                offset: place.offset,
-                digest: *digest,
-            })
+            .filter(|(half, place)| old.contains(&place.segment) && live.contains(*half))
+            .map(|(half, place)| (*half, *place))
             .collect();
         // In the order of the files, so that they are read from start to end.
-        moving.sort_unstable_by_key(|record| (record.segment, record.offset));
-        for MovingRecord { segment: number, offset, digest } in moving {
+        moving.sort_unstable_by_key(|(_, place)| (place.segment, place.offset));
+        for (half, RecordPlace { segment: number, offset }) in moving {
             let mut state = self.state();
             let Some(segment) = state.segments.get(&number) else { continue };
             let file = Arc::clone(&segment.file);
@@ -152,25 +143,18 @@ impl ContentStore {
                 .and_then(|header| Some((header, read_stored(&file, offset, &header)?)));
             // A damaged record is not copied and becomes unavailable.
             let Some((header, stored)) = copied else {
-                state.index.remove(&digest);
+                state.index.remove(&half);
                 continue;
             };
             let mut record = header.encode();
             record.extend_from_slice(&stored);
             // Copied records do not count towards the session's limit.
             let added = state.added;
-            self.append(&mut state, Some(digest), &record)?;
+            self.append(&mut state, Some(header.digest), &record)?;
             state.added = added;
         }
         Ok(())
     }
-}
-
-/// A live record of a segment that goes.
-struct MovingRecord {
-    segment: u32,
-    offset: u32,
-    digest: ContentDigest,
 }
 
 impl StoreState {

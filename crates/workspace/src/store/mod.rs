@@ -25,9 +25,10 @@ use crate::error::WorkspaceError;
 use crate::folder_record::FolderRecord;
 use crate::git_packs::GitPacks;
 use crate::options::WorkspaceLimits;
-use pack_names::{PackNames, PackRow, decode_table};
+use pack_names::{DigestHalf, PackNames, PackRow, decode_table, to_half};
 pub(crate) use segment::{
     HEADER_BYTES, RecordHeader, StorageMethod, decompress, encode_mark, encode_record,
+    encode_stored,
 };
 use segment::{
     ScannedRecord, SegmentScan, has_writer_lock, read_header, read_stored, scan_segment,
@@ -70,7 +71,8 @@ pub(crate) struct ContentStore {
 
 #[derive(Debug, Default)]
 struct StoreState {
-    index: HashMap<ContentDigest, RecordPlace>,
+    /// By half of the digest, as in `pack_names`: a record's header has all of it.
+    index: HashMap<DigestHalf, RecordPlace>,
     pack_names: PackNames,
     segments: BTreeMap<u32, OpenSegment>,
     /// The segment this process appends to.
@@ -136,14 +138,14 @@ impl ContentStore {
 
     pub(crate) fn has(&self, digest: &ContentDigest) -> bool {
         let state = self.state();
-        state.index.contains_key(digest) || state.pack_names.get(digest).is_some()
+        state.index.contains_key(&to_half(digest)) || state.pack_names.get(digest).is_some()
     }
 
     /// Whether nothing needs to be stored: unlike `has`, not when the only place is a pack that may
     /// be overwritten.
     pub(crate) fn has_safely(&self, digest: &ContentDigest) -> bool {
         let state = self.state();
-        if state.index.contains_key(digest) {
+        if state.index.contains_key(&to_half(digest)) {
             return true;
         }
         let Some(name) = state.pack_names.get(digest) else { return false };
@@ -221,7 +223,7 @@ impl ContentStore {
         // Compresses before taking the lock, since this takes most of the time.
         let record = encode_record(digest, bytes).ok_or(WorkspaceError::NoRoom)?;
         let mut state = self.state();
-        if state.index.contains_key(&digest) {
+        if state.index.contains_key(&to_half(&digest)) {
             return Ok(());
         }
         let size = record.len() as u64;
@@ -267,7 +269,7 @@ impl ContentStore {
 
     fn read_known(&self, digest: &ContentDigest) -> Option<Vec<u8>> {
         let mut state = self.state();
-        let Some(place) = state.index.get(digest).copied() else {
+        let Some(place) = state.index.get(&to_half(digest)).copied() else {
             drop(state);
             return self.read_from_pack(digest);
         };
@@ -280,10 +282,10 @@ impl ContentStore {
         let file = Arc::clone(&segment.file);
         drop(state);
         let bytes = read_record(&file, place.offset, digest);
-        if bytes.is_none() {
+        if bytes.is_none() && !is_of_another(&file, place.offset, digest) {
             // Unindexed, so that the next look stores it again if the file still exists.
             state = self.state();
-            state.index.remove(digest);
+            state.index.remove(&to_half(digest));
             state.losses += 1;
         }
         bytes
@@ -292,13 +294,13 @@ impl ContentStore {
     fn read_from_pack(&self, digest: &ContentDigest) -> Option<Vec<u8>> {
         let name = self.state().pack_names.get(digest)?;
         let bytes = self.packs().read(&name, self.limits.file_bytes);
-        let bytes = bytes.filter(|bytes| ContentDigest::of(bytes) == *digest);
-        if bytes.is_none() {
+        let found = bytes.as_ref().map(|bytes| ContentDigest::of(bytes));
+        if found.is_none_or(|found| to_half(&found) != to_half(digest)) {
             let mut state = self.state();
             state.pack_names.remove(digest);
             state.losses += 1;
         }
-        bytes
+        bytes.filter(|_| found == Some(*digest))
     }
 
     /// Bytes that may still be added before `NoRoom`.
@@ -366,7 +368,7 @@ impl ContentStore {
         state.added += record.len() as u64;
         state.disk_room = state.disk_room.saturating_sub(record.len() as u64);
         if let Some(digest) = digest {
-            state.index.insert(digest, RecordPlace { segment: number, offset });
+            state.index.insert(to_half(&digest), RecordPlace { segment: number, offset });
         }
         if state.pending.len() >= BUFFER_BYTES {
             self.flush(state)?;
@@ -564,9 +566,11 @@ impl StoreState {
     fn add_scanned(&mut self, number: u32, file: Arc<File>, scan: &SegmentScan) {
         for ScannedRecord { header, offset } in &scan.records {
             let place = RecordPlace { segment: number, offset: *offset };
-            if header.method != StorageMethod::PackNames {
-                self.index.insert(header.digest, place);
-            } else if let Some(rows) = read_table(&file, *offset) {
+            if matches!(header.method, StorageMethod::Plain | StorageMethod::Lz4) {
+                self.index.insert(to_half(&header.digest), place);
+            } else if header.method == StorageMethod::PackNames
+                && let Some(rows) = read_table(&file, *offset)
+            {
                 self.pack_names.add_table(number, *offset, &rows);
             }
         }
@@ -608,6 +612,14 @@ fn read_record(file: &File, offset: u32, digest: &ContentDigest) -> Option<Vec<u
     let stored = read_stored(file, offset, &header)?;
     let bytes = decompress(header.method, &stored, header.raw_length as usize)?;
     (ContentDigest::of(&bytes) == *digest).then_some(bytes)
+}
+
+/// Whether the record is not damaged, but has a digest that only begins like this one: a pack of
+/// another host may ask for any digest.
+fn is_of_another(file: &File, offset: u32, digest: &ContentDigest) -> bool {
+    read_header(file, offset).is_some_and(|header| {
+        header.digest != *digest && to_half(&header.digest) == to_half(digest)
+    })
 }
 
 /// `None` for a damaged table: its contents become unavailable.

@@ -61,7 +61,8 @@ impl PackNames {
     }
 
     pub(super) fn set_synced(&mut self) {
-        self.unsynced.clear();
+        // With its memory: after a first look it has a row for every file.
+        self.unsynced = Vec::new();
         self.appended = 0;
     }
 

@@ -22,6 +22,8 @@ pub(crate) enum StorageMethod {
     SyncMark,
     /// A table of contents that git's packs have.
     PackNames,
+    /// Only in packs: what changed in a folder record that the receiver has.
+    FolderChanges,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,7 +73,9 @@ pub(crate) fn decompress(
     let bytes = match method {
         StorageMethod::Plain => stored.to_vec(),
         StorageMethod::Lz4 => lz4_flex::block::decompress(stored, raw_length).ok()?,
-        StorageMethod::SyncMark | StorageMethod::PackNames => return None,
+        StorageMethod::SyncMark | StorageMethod::PackNames | StorageMethod::FolderChanges => {
+            return None;
+        }
     };
     (bytes.len() == raw_length).then_some(bytes)
 }
@@ -79,15 +83,24 @@ pub(crate) fn decompress(
 /// Header and stored bytes, as used in segments and packs.
 pub(crate) fn encode_record(digest: ContentDigest, bytes: &[u8]) -> Option<Vec<u8>> {
     let (method, stored) = compress(bytes);
+    encode_stored(method, digest, bytes.len(), &stored)
+}
+
+pub(crate) fn encode_stored(
+    method: StorageMethod,
+    digest: ContentDigest,
+    raw_length: usize,
+    stored: &[u8],
+) -> Option<Vec<u8>> {
     let header = RecordHeader {
         method,
         digest,
-        raw_length: u32::try_from(bytes.len()).ok()?,
+        raw_length: u32::try_from(raw_length).ok()?,
         stored_length: u32::try_from(stored.len()).ok()?,
-        checksum: crc32fast::hash(&stored),
+        checksum: crc32fast::hash(stored),
     };
     let mut record = header.encode();
-    record.extend_from_slice(&stored);
+    record.extend_from_slice(stored);
     Some(record)
 }
 
@@ -111,6 +124,7 @@ impl RecordHeader {
             StorageMethod::Lz4 => 1,
             StorageMethod::SyncMark => 2,
             StorageMethod::PackNames => 3,
+            StorageMethod::FolderChanges => 4,
         });
         bytes.extend_from_slice(self.digest.as_bytes());
         bytes.extend_from_slice(&self.raw_length.to_le_bytes());
@@ -130,6 +144,7 @@ impl RecordHeader {
                 1 => StorageMethod::Lz4,
                 2 => StorageMethod::SyncMark,
                 3 => StorageMethod::PackNames,
+                4 => StorageMethod::FolderChanges,
                 _ => return None,
             },
             digest: reader.take_digest()?,

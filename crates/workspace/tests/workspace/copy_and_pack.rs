@@ -70,6 +70,19 @@ fn a_copy_goes_to_an_empty_place_outside_or_nowhere() {
     assert!(!place.exists());
 }
 
+/// Flips a bit of a stored content.
+fn damage(store: &std::path::Path, content: &[u8]) {
+    let segment = std::fs::read_dir(store)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .find(|path| path.extension().is_some_and(|extension| extension == "segment"))
+        .unwrap();
+    let mut bytes = std::fs::read(&segment).unwrap();
+    let place = bytes.windows(content.len()).position(|window| window == content).unwrap();
+    bytes[place] ^= 1;
+    std::fs::write(&segment, bytes).unwrap();
+}
+
 #[test]
 fn a_copy_that_fails_leaves_nothing_behind() {
     let mut fixture = Fixture::in_memory();
@@ -77,22 +90,51 @@ fn a_copy_that_fails_leaves_nothing_behind() {
     crate::fixture::set_mode(&fixture.path("a/closed"), 0o555);
     fixture.write("z", "the content that is lost");
     let moment = fixture.look().id;
+    // As large as before: it has to come from the store.
+    fixture.write("z", "another text of its size");
     fixture.workspace = None;
-    let segment = std::fs::read_dir(&fixture.store)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .find(|path| path.extension().is_some_and(|extension| extension == "segment"))
-        .unwrap();
-    let mut bytes = std::fs::read(&segment).unwrap();
-    let needle = b"the content that is lost";
-    let place = bytes.windows(needle.len()).position(|window| window == needle).unwrap();
-    bytes[place] ^= 1;
-    std::fs::write(&segment, bytes).unwrap();
+    damage(&fixture.store, b"the content that is lost");
     let place = fixture.store.parent().unwrap().join("copy");
     let failed = fixture.reopen().copy_to(moment, &place, &CancelFlag::new()).unwrap_err();
     assert!(matches!(failed, WorkspaceError::NotKept(_)));
     assert!(!place.exists());
     crate::fixture::set_mode(&fixture.path("a/closed"), 0o755);
+}
+
+#[test]
+fn a_copy_takes_from_the_tree_what_is_unchanged_there_and_nothing_else() {
+    let mut fixture = Fixture::in_memory();
+    fixture.write("same", "as it was");
+    fixture.write("changed", "before");
+    fixture.write("longer", "short");
+    fixture.write("gone/f", "removed since");
+    crate::fixture::set_mode(&fixture.path("same"), 0o666);
+    let moment = fixture.look().id;
+    fixture.write("changed", "after!");
+    fixture.write("longer", "short and more");
+    std::fs::remove_dir_all(fixture.path("gone")).unwrap();
+    let place = fixture.store.parent().unwrap().join("copy");
+    fixture.workspace().copy_to(moment, &place, &CancelFlag::new()).unwrap();
+    for (name, text) in [
+        ("same", "as it was"),
+        ("changed", "before"),
+        ("longer", "short"),
+        ("gone/f", "removed since"),
+    ] {
+        assert_eq!(std::fs::read_to_string(place.join(name)).unwrap(), text, "{name}");
+    }
+    let mode = std::os::unix::fs::MetadataExt::mode(&place.join("same").metadata().unwrap());
+    assert_eq!(mode & 0o7777, 0o666, "whatever the umask is");
+
+    // Damaged in the store, it is still whole in the tree.
+    fixture.write("changed", "before");
+    std::fs::remove_file(fixture.path("longer")).unwrap();
+    let moment = fixture.look().id;
+    fixture.workspace = None;
+    damage(&fixture.store, b"as it was");
+    let place = fixture.store.parent().unwrap().join("second");
+    fixture.reopen().copy_to(moment, &place, &CancelFlag::new()).unwrap();
+    assert_eq!(std::fs::read_to_string(place.join("same")).unwrap(), "as it was");
 }
 
 #[test]
@@ -171,6 +213,80 @@ fn what_the_other_side_knows_does_not_travel() {
     let mut third = Fixture::in_memory();
     let refused = third.workspace().unpack(&mut pack.as_slice()).unwrap_err();
     assert!(matches!(refused, WorkspaceError::PackRefused(PackProblem::MissingContent)));
+}
+
+/// A tree with git's state, an ignored file and many folders, as every host checks it out.
+fn check_out() -> Fixture {
+    let mut fixture = Fixture::in_memory();
+    fixture.write(".gitignore", ".env\nbuilt/\n");
+    fixture.write(".env", "KEY=1\n");
+    fixture.write(".git/HEAD", "ref: refs/heads/main\n");
+    for folder in 0..300 {
+        fixture.write(&format!("folder{folder}/file"), format!("{folder}"));
+    }
+    fixture.look();
+    fixture
+}
+
+#[test]
+fn changes_of_a_folder_travel_without_the_rest_of_it() {
+    let mut fixture = check_out();
+    let mut other = check_out();
+    // The other host's own git state and secrets differ.
+    other.write(".git/HEAD", "ref: refs/heads/other\n");
+    other.write(".env", "KEY=2\n");
+    other.look();
+    let base = fixture.look().id;
+    fixture.write("folder7/file", "changed");
+    fixture.write("new/file", "new");
+    std::fs::remove_dir_all(fixture.path("folder9")).unwrap();
+    let mut known = vec![base];
+    for text in ["first", "second"] {
+        fixture.write("folder8/again", text);
+        // Equal to a file that never travels.
+        fixture.write("folder8/example", "KEY=1\n");
+        let changed = fixture.look().id;
+        let mut pack = Vec::new();
+        let options = PackOptions { known: known.clone(), ..PackOptions::default() };
+        let report = fixture.workspace().pack(changed, &options, &mut pack).unwrap();
+        assert!(pack.len() < 1_500, "{} bytes", pack.len());
+        for position in (0..pack.len()).step_by(7) {
+            let mut damaged = pack.clone();
+            damaged[position] ^= 0x01;
+            assert!(other.workspace().unpack(&mut damaged.as_slice()).is_err(), "at {position}");
+        }
+        assert_eq!(other.workspace().unpack(&mut pack.as_slice()).unwrap(), report.id);
+        known.push(changed);
+    }
+    let place = other.store.parent().unwrap().join("copy");
+    let full = other.workspace().unpack(&mut pack_whole(&mut fixture).as_slice()).unwrap();
+    other.workspace().copy_to(full, &place, &CancelFlag::new()).unwrap();
+    let mut expected = fixture.state();
+    expected.retain(|path, _| ![".env", ".git"].iter().any(|left_out| path.starts_with(left_out)));
+    assert_same(&read_tree(&place), &expected, "the other side");
+}
+
+fn pack_whole(fixture: &mut Fixture) -> Vec<u8> {
+    let now = fixture.look().id;
+    let mut pack = Vec::new();
+    fixture.workspace().pack(now, &PackOptions::default(), &mut pack).unwrap();
+    assert!(pack.starts_with(b"WLPACK1\n"), "every version reads a whole pack");
+    pack
+}
+
+#[test]
+fn a_folder_that_another_host_cannot_make_itself_travels_whole() {
+    let mut fixture = check_out();
+    // Known about, but carried by no pack: the receiver's record of the root differs.
+    fixture.write("built/output", "b");
+    let base = fixture.look().id;
+    fixture.write("folder7/file", "changed");
+    let changed = fixture.look().id;
+    let options = PackOptions { known: vec![base], ..PackOptions::default() };
+    let mut pack = Vec::new();
+    let report = fixture.workspace().pack(changed, &options, &mut pack).unwrap();
+    let mut other = check_out();
+    assert_eq!(other.workspace().unpack(&mut pack.as_slice()).unwrap(), report.id);
 }
 
 #[test]

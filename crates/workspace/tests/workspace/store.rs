@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use windlass_workspace::{
-    CancelFlag, LookDepth, PathStanding, RestoreConsent, SnapshotId, Workspace, WorkspaceError,
-    WorkspaceLimits, WorkspaceOptions,
+    CancelFlag, ContentDigest, LookDepth, PathStanding, RestoreConsent, SnapshotId, Workspace,
+    WorkspaceError, WorkspaceLimits, WorkspaceOptions,
 };
 
 use crate::fixture::{Fixture, Random, assert_same, standing_paths};
@@ -427,4 +427,24 @@ fn what_another_appends_to_our_segment_costs_no_content() {
     let place = fixture.store.with_file_name("copy");
     fixture.workspace().copy_to(before, &place, &CancelFlag::new()).unwrap();
     assert_same(&crate::fixture::read_tree(&place), &tree, "in a later one");
+}
+
+#[test]
+fn a_digest_that_only_begins_like_a_known_one_is_not_found_and_costs_nothing() {
+    for refers_to_packs in [false, true] {
+        let mut fixture =
+            Fixture::with(WorkspaceOptions { refers_to_packs, ..WorkspaceOptions::default() });
+        fixture.git(&["init", "-q"]);
+        fixture.write("a", "the content");
+        fixture.git(&["add", "a"]);
+        fixture.git(&["commit", "-qm", "one"]);
+        fixture.git(&["repack", "-adq"]);
+        fixture.look();
+        let digest = ContentDigest::of(b"the content");
+        let mut alike = *digest.as_bytes();
+        alike[31] ^= 1;
+        let alike = ContentDigest::from_bytes(alike);
+        assert!(fixture.workspace().read(&alike).is_err());
+        assert_eq!(fixture.workspace().read(&digest).unwrap(), b"the content");
+    }
 }
