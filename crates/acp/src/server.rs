@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinSet;
 use windlass_assembly::options::RunOptions;
 use windlass_assembly::session;
@@ -38,6 +38,8 @@ struct AcpServer {
     client: ClientConnection,
     capabilities: Arc<ClientCapabilities>,
     sessions: BTreeMap<String, SessionHandle>,
+    /// Sessions that are being closed; each receiver fails when its session is closed.
+    closing: BTreeMap<String, watch::Receiver<()>>,
     opening: usize,
     events: mpsc::UnboundedSender<ServerEvent>,
 }
@@ -56,6 +58,7 @@ pub async fn serve(options: RunOptions, mut signals: SignalListener) -> Result<E
         client,
         capabilities: Arc::default(),
         sessions: BTreeMap::new(),
+        closing: BTreeMap::new(),
         opening: 0,
         events,
     };
@@ -305,11 +308,15 @@ impl AcpServer {
             return Some(answer);
         }
         self.sessions.remove(&session_id);
+        let (close_guard, closing) = watch::channel(());
+        self.closing.retain(|_, other| other.has_changed().is_ok());
+        self.closing.insert(session_id, closing);
         let client = self.client.clone();
         let id = id.clone();
         tokio::spawn(async move {
             let _ = closed.await;
             client.respond(&id, Ok(json!({})));
+            drop(close_guard);
         });
         None
     }
@@ -330,17 +337,18 @@ impl AcpServer {
             let problem = format!("the session `{session_id}` is open; close it first");
             return Some(Err(RpcError::invalid_request(problem)));
         }
-        self.answer_blocking(id, move || {
-            let environment = process_environment;
-            match session::delete_session(&session_id, &environment) {
-                Ok(()) => Ok(json!({})),
-                Err(error) if error.exit == Exit::USAGE => {
-                    Err(RpcError::session_not_found(&session_id))
-                }
-                // It is there, and another process may have it open.
-                Err(error) => Err(RpcError::internal(error.message())),
-            }
-        })
+        let Some(mut closing) = self.closing.get(&session_id).cloned() else {
+            return self.answer_blocking(id, move || delete_closed_session(&session_id));
+        };
+        // A client may send this before the answer to its `session/close` has come.
+        let client = self.client.clone();
+        let id = id.clone();
+        tokio::spawn(async move {
+            let _ = closing.changed().await;
+            let work = move || client.respond(&id, delete_closed_session(&session_id));
+            let _ = tokio::task::spawn_blocking(work).await;
+        });
+        None
     }
 
     /// Answers from a thread that may wait for the disk.
@@ -411,6 +419,16 @@ fn log_out() -> Result<Value, RpcError> {
             "the key ring has no key any more, but {source} still gives one; remove it where the \
              editor starts"
         ))),
+    }
+}
+
+fn delete_closed_session(session_id: &str) -> Result<Value, RpcError> {
+    let environment = process_environment;
+    match session::delete_session(session_id, &environment) {
+        Ok(()) => Ok(json!({})),
+        Err(error) if error.exit == Exit::USAGE => Err(RpcError::session_not_found(session_id)),
+        // It is there, and another process may have it open.
+        Err(error) => Err(RpcError::internal(error.message())),
     }
 }
 

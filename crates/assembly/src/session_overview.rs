@@ -11,6 +11,7 @@ use crate::slash_command::{FrontEnd, OverviewSection};
 use windlass_host::command_error::to_single_line;
 use windlass_host::display::human_format::format_counted;
 use windlass_host::display::text_table::{ColumnAlignment, render_table};
+use windlass_host::display::tool_call_summary::truncate_with_ellipsis;
 use windlass_project::custom_command::CustomCommands;
 
 pub struct SessionOverview<'a> {
@@ -71,7 +72,8 @@ impl SessionOverview<'_> {
         let row = |server: windlass_driver::mcp::McpServerReport| {
             let tools = format_counted(server.tools.len(), "tool");
             let error = to_single_line(&server.error.unwrap_or_default());
-            [to_single_line(&server.name), server.status.as_str().to_owned(), tools, error]
+            let name = truncate_with_ellipsis(&to_single_line(&server.name), SERVER_NAME_WIDTH_MAX);
+            [name, server.status.as_str().to_owned(), tools, error]
         };
         let rows: Vec<[String; 4]> =
             self.mcp_servers.server_reports().into_iter().map(row).collect();
@@ -124,3 +126,5 @@ fn render_two_columns(rows: impl Iterator<Item = (String, String)>, nothing: &st
 }
 
 const NAME_COLUMN_WIDTH_MAX: usize = 32;
+/// One long name would push the other columns of every row away. `windlass mcp list` shows it whole.
+const SERVER_NAME_WIDTH_MAX: usize = 64;

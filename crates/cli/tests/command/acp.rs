@@ -145,6 +145,96 @@ fn cancel_ends_the_prompt_at_any_moment_and_the_session_goes_on() {
 }
 
 #[test]
+fn answers_that_come_twice_or_too_late_answer_nothing_else() {
+    let dirs = TestDirs::new();
+    let touch =
+        |name: &str| ScriptedAnswer::call("Bash", json!({"command": format!("touch {name}")}));
+    let script = Script::new()
+        .answer(touch("first.txt"))
+        .answer(touch("second.txt"))
+        .answer(ScriptedAnswer::text("Neither."))
+        .answer(touch("third.txt"))
+        .answer(touch("fourth.txt"))
+        .answer(ScriptedAnswer::text("Still here."));
+    let server = play(script);
+    let mut client = AcpClient::start(&dirs, &server.url());
+    client.initialize();
+    let session = client.open(&dirs.work());
+    let is_question = |frame: &Value| frame["method"] == "session/request_permission";
+    let answer = |asked: &Value, option: &str| json!({"jsonrpc": "2.0", "id": asked["id"], "result": selected(option)});
+    // A no, then a yes to the same question: before the next one is asked, and while it is open.
+    let id = client.send_prompt(&session, "one");
+    let first = client.until(is_question);
+    client.say(&answer(&first, "reject_once"));
+    client.say(&answer(&first, "allow_once"));
+    let second = client.until(is_question);
+    assert_ne!(first["id"], second["id"]);
+    client.say(&answer(&first, "allow_once"));
+    client.say(&answer(&second, "reject_once"));
+    client.say(&answer(&second, "allow_once"));
+    assert_eq!(client.response(id).expect("an answer")["stopReason"], "end_turn");
+    // A yes after the cancel: at once, and while the question of the next prompt is open.
+    let id = client.send_prompt(&session, "two");
+    let third = client.until(is_question);
+    client.notify("session/cancel", &json!({"sessionId": session}));
+    client.say(&answer(&third, "allow_once"));
+    assert_eq!(client.response(id).expect("no error")["stopReason"], "cancelled");
+    let id = client.send_prompt(&session, "three");
+    let fourth = client.until(is_question);
+    client.say(&answer(&third, "allow_once"));
+    client.say(&answer(&third, "allow_once"));
+    client.say(&answer(&fourth, "reject_once"));
+    assert_eq!(client.response(id).expect("an answer")["stopReason"], "end_turn");
+    assert!(client.text("agent_message_chunk").ends_with("Still here."));
+    for name in ["first.txt", "second.txt", "third.txt", "fourth.txt"] {
+        assert!(!dirs.file(name).exists(), "{name} was not allowed");
+    }
+    let errors = client.seen.iter().filter(|frame| frame.get("error").is_some());
+    assert_eq!(errors.count(), 0, "{:#?}", client.seen);
+    assert_eq!(client.end(), Some(0));
+}
+
+#[test]
+fn a_session_is_closed_and_deleted_in_one_breath() {
+    let dirs = TestDirs::new();
+    let script = Script::new()
+        .answer(ScriptedAnswer::call("Bash", json!({"command": "echo begun; sleep 600"})));
+    let server = play(script);
+    // Closing waits for the hook, so that the other request always comes before the end.
+    let hook = json!({"type": "command", "command": "while [ ! -e ended ]; do sleep 0.05; done"});
+    let settings = json!({"hooks": {"SessionEnd": [{"hooks": [hook]}]}}).to_string();
+    let arguments = ["acp", "--allowedTools", "Bash", "--settings", &settings];
+    let mut client = AcpClient::spawn(&mut dirs.asking(&server.url(), &arguments));
+    client.initialize();
+    let session = client.open(&dirs.work());
+    let running = client.send_prompt(&session, "begin");
+    client.until(|frame| frame["params"]["update"]["status"] == "in_progress");
+    let known = json!({"sessionId": session});
+    let closed = client.send("session/close", &known);
+    let deleted = client.send("session/delete", &known);
+    // When this is answered, the two before it were taken.
+    let listed = client.send("session/list", &json!({}));
+    let sent = [running, closed, deleted, listed];
+    let mut answered = Vec::new();
+    while answered.len() < sent.len() {
+        let is_answer = |frame: &Value| sent.iter().any(|id| frame["id"] == *id);
+        let frame = client.until(|frame| frame.get("method").is_none() && is_answer(frame));
+        assert!(frame.get("error").is_none(), "{frame}");
+        let id = frame["id"].as_u64().expect("a number");
+        if id == listed {
+            std::fs::write(dirs.file("ended"), "").expect("a file");
+        }
+        answered.push(id);
+    }
+    let place = |id| answered.iter().position(|other| *other == id);
+    assert!(place(closed) < place(deleted), "{answered:?}");
+    let listed = client.request("session/list", &json!({})).expect("a list");
+    assert_eq!(listed["sessions"], json!([]));
+    assert_eq!(client.end(), Some(0));
+    assert_eq!(dirs.journals().len(), 0);
+}
+
+#[test]
 fn a_session_is_loaded_resumed_listed_and_deleted() {
     let dirs = TestDirs::new();
     let script = Script::new()

@@ -4,8 +4,10 @@ use std::ffi::{OsStr, OsString};
 use std::net::TcpListener;
 use std::os::unix::ffi::OsStrExt;
 
+use serde_json::{Value, json};
 use windlass_rehearsal::{Script, ScriptedAnswer};
 
+use crate::driven::StreamJsonProcess;
 use crate::fixture::{TestDirs, play, run, run_with_input};
 
 #[test]
@@ -186,4 +188,48 @@ fn an_answer_that_could_not_be_written_is_no_success() {
         assert_eq!(output.status.code(), Some(1), "{arguments:?}: {words}");
         assert!(words.contains("could not be written to standard output"), "{words}");
     }
+}
+
+/// Its client waits for a result, and has nothing else to act on.
+#[test]
+fn a_prompt_that_cannot_be_read_ends_with_a_result_that_says_why() {
+    let dirs = TestDirs::new();
+    let script = Script::new()
+        .answer(ScriptedAnswer::text("First.").when("one"))
+        .answer(ScriptedAnswer::text("Second.").when("two"));
+    let server = play(script);
+    let mut driven = StreamJsonProcess::start(&dirs, &server.url(), &["--replay-user-messages"]);
+    let message = json!({"role": "user", "content": "hi"});
+    driven.prompt("one");
+    let invalid = [
+        (json!({"type": "user", "uuid": 5, "message": message}), "line 2", Value::Null),
+        (json!({"type": "user", "uuid": "u-3", "message": "hi"}), "line 3", json!("u-3")),
+        (json!({"type": "user", "uuid": "u-4"}), "`message`", json!("u-4")),
+        (json!({"type": "user", "message": message, "priority": 1}), "line 5", Value::Null),
+    ];
+    invalid.iter().for_each(|(line, ..)| driven.say(line));
+    let first = driven.result();
+    assert_eq!((&first["is_error"], &first["result"]), (&json!(false), &json!("First.")));
+    for (line, words, uuid) in &invalid {
+        let result = driven.result();
+        assert_eq!(result["is_error"], true, "{result}");
+        assert_eq!(result["subtype"], "error_during_execution", "{result}");
+        assert!(result["errors"][0].as_str().is_some_and(|why| why.contains(words)), "{result}");
+        assert_eq!(&result["user_message_uuid"], uuid, "{line}: {result}");
+    }
+    // What is no prompt has no turn; it is told at once.
+    for line in [json!([1]), json!({"type": "control_request", "request_id": 5, "request": {}})] {
+        driven.say(&line);
+        let told = driven.until(|frame| frame["subtype"] == "informational");
+        assert_eq!(told["level"], "warning", "{told}");
+        assert!(told["content"].as_str().is_some_and(|why| why.contains("line ")), "{told}");
+    }
+    driven.prompt("two");
+    assert_eq!(driven.result()["result"], "Second.");
+    let finished = driven.end();
+    assert_eq!(finished.code, Some(0), "the last prompt was answered: {finished:?}");
+    assert_eq!(finished.stderr.lines().count(), 6, "{finished:?}");
+    assert_eq!(server.request_count(), 2);
+    let replayed = finished.frames.iter().filter(|frame| frame["isReplay"] == true);
+    assert_eq!(replayed.count(), 2, "only what was sent is repeated");
 }

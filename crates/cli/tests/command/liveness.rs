@@ -179,10 +179,10 @@ fn lines_that_mean_nothing_are_named_and_left_out() {
     driven.say(&json!({"type": "user"}));
     driven.say(&json!({"type": "user", "message": {"content": [{"type": "video"}]}}));
     driven.prompt("hi");
-    let over = over(driven, 2);
+    let over = over(driven, 3);
     assert!(over.stderr.contains("line 1 ") && over.stderr.contains("line 3 "), "{over:?}");
     assert_eq!(over.stderr.lines().count(), 2, "{over:?}");
     let errors: Vec<bool> =
         over.results().iter().map(|result| result["is_error"] == true).collect();
-    assert_eq!(errors, [true, false]);
+    assert_eq!(errors, [true, true, false]);
 }

@@ -13,10 +13,10 @@ use windlass_rehearsal::{Script, ScriptedAnswer};
 use crate::fixture::{FinishedCommand, TestDirs, play, run};
 use crate::session_bus::SessionBus;
 
-const TOKEN: &str = "token-of-the-login";
+pub(crate) const TOKEN: &str = "token-of-the-login";
 
 /// A server that wants a login, and the server of its logins, on one port.
-fn serve() -> String {
+pub(crate) fn serve() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let base = format!("http://{}", listener.local_addr().expect("an address"));
     let own = base.clone();

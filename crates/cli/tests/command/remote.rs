@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use windlass_rehearsal::{Rehearsal, Script, ScriptedAnswer};
 
 use crate::fixture::{TestDirs, play, run};
+use crate::login;
 
 /// A server of a few lines: its one tool says where it runs and what it was given.
 pub(crate) const SERVER: &str = r#"#!/bin/sh
@@ -484,4 +485,36 @@ fn what_servers_are_called_steers_no_terminal() {
     let server = play(Script::new().answer(ScriptedAnswer::text("ok")));
     let report = run(&mut dirs.asking(&server.url(), &["-p", "/mcp"]));
     assert!(!report.stdout.contains('\u{1b}') && report.stdout.contains("two"), "{report:?}");
+}
+
+#[test]
+fn an_entry_with_an_address_and_no_type_is_a_server_over_http() {
+    let dirs = TestDirs::new();
+    let headers = json!({"Authorization": format!("Bearer {}", login::TOKEN)});
+    let entry = json!({"url": format!("{}/mcp", login::serve()), "headers": headers});
+    let config = json!({"mcpServers": {"box": entry}}).to_string();
+    std::fs::write(dirs.file(".mcp.json"), config).expect("a file");
+    let script = Script::new()
+        .answer(ScriptedAnswer::call("mcp__box__open", json!({})))
+        .answer(ScriptedAnswer::text("done"));
+    let server = play(script);
+    let arguments = ["-p", "go", "--trust-project", "--allowedTools", "mcp__box"];
+    let finished = run(&mut dirs.asking(&server.url(), &arguments));
+    assert_eq!((finished.code, finished.stderr.as_str()), (Some(0), ""), "{finished:?}");
+    assert!(last_result(&server).contains("it is open"), "{}", last_result(&server));
+}
+
+#[test]
+fn a_long_name_of_a_server_leaves_the_other_columns_where_they_are() {
+    let dirs = TestDirs::new();
+    let command = json!({"command": "no-such-program-at-all"});
+    let servers = json!({"n".repeat(5_000): command, "box": command});
+    let config = json!({ "mcpServers": servers }).to_string();
+    let server = play(Script::new().answer(ScriptedAnswer::text("ok")));
+    let arguments = ["-p", "/mcp", "--mcp-config", &config];
+    let report = run(&mut dirs.asking(&server.url(), &arguments));
+    let row = |name: &str| report.stdout.lines().find(|line| line.starts_with(name));
+    let widths = ["nnnn", "box"].map(|name| row(name).expect("a row").chars().count());
+    assert!(widths.iter().all(|width| *width < 200), "{widths:?}");
+    assert!(row("nnnn").is_some_and(|row| row.contains('…')), "{report:?}");
 }

@@ -49,12 +49,9 @@ impl ClientOutput {
         }
     }
 
-    pub(super) fn report_invalid_line(&mut self, number: u64, problem: &str) {
-        let line = CommandError::failure(format!(
-            "line {number} of standard input is left out: {problem}; write one JSON object a line"
-        ));
-        // If standard error is not read, the protocol continues.
-        let _ = self.error_lines.write(format!("{line}\n"));
+    /// If standard error is not read, the protocol continues.
+    pub(super) fn report_error_line(&mut self, words: &str) {
+        let _ = self.error_lines.write(format!("{}\n", CommandError::failure(words)));
     }
 
     /// When the next keep-alive is due. While lines wait for their reader there is nothing to add, but

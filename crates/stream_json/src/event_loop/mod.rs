@@ -158,8 +158,8 @@ impl EventLoop {
                 }
                 LoopEvent::SignalTimeout(signal) => break signal.exit(),
                 LoopEvent::Input(InputLine::Frame(line)) => self.on_incoming_frame(line).await,
-                LoopEvent::Input(InputLine::Invalid { number, problem }) => {
-                    self.output.report_invalid_line(number, &problem);
+                LoopEvent::Input(InputLine::Invalid { number, problem, prompt }) => {
+                    self.on_invalid_line(number, &problem, prompt);
                 }
                 LoopEvent::Input(InputLine::End) => self.on_input_end(),
                 LoopEvent::ClientChannel(event) => self.on_channel_event(event),

@@ -11,7 +11,7 @@ use crate::elicitation::ElicitationClient;
 use crate::frame::{OutgoingFrame, PromptFrame, SystemSubtype, UserFrame, UserMessage};
 use crate::fresh_plan::build_fresh_plan;
 use crate::live_session::{LiveSession, LiveSessionOptions};
-use crate::notice_to_frame::build_system_frame;
+use crate::notice_to_frame::{build_system_frame, build_warning_frame};
 use crate::prompt_content;
 use crate::prompt_turn;
 use crate::prompt_turn::PromptTurn;
@@ -61,7 +61,9 @@ impl EventLoop {
         if self.signals.caught.is_some() {
             return;
         }
-        self.deferred_call.on_prompt();
+        if prompt.problem.is_none() {
+            self.deferred_call.on_prompt();
+        }
         match prompt.priority.as_deref() {
             Some("now") => {
                 self.prompts.waiting.push_front(prompt);
@@ -81,6 +83,24 @@ impl EventLoop {
                     .unwrap_or(self.prompts.waiting.len());
                 self.prompts.waiting.insert(place, prompt);
             }
+        }
+    }
+
+    /// A prompt that cannot be read waits for its turn, which ends with the reason. About other lines
+    /// the client is told at once.
+    pub(super) fn on_invalid_line(
+        &mut self,
+        number: u64,
+        problem: &str,
+        prompt: Option<Box<PromptFrame>>,
+    ) {
+        let words = format!(
+            "line {number} of standard input is left out: {problem}; write one JSON object a line"
+        );
+        self.output.report_error_line(&words);
+        match prompt {
+            Some(prompt) => self.enqueue_prompt(*prompt),
+            None => self.send_frame(build_warning_frame(words)),
         }
     }
 
@@ -112,7 +132,9 @@ impl EventLoop {
     }
 
     async fn start_prompt(&mut self, mut prompt: PromptFrame) {
-        if prompt.uuid.is_none() && self.args.headless.stream.replay_user_messages {
+        let is_replayed =
+            self.args.headless.stream.replay_user_messages && prompt.problem.is_none();
+        if prompt.uuid.is_none() && is_replayed {
             prompt.uuid = Some(random::generate_uuid());
         }
         let turn = PromptTurn::new(prompt.uuid.clone(), prompt.origin.clone());
@@ -120,7 +142,9 @@ impl EventLoop {
             return self.fail_turn(turn, why);
         }
         self.send_state(SessionState::Running);
-        self.replay_prompt(&prompt);
+        if is_replayed {
+            self.replay_prompt(&prompt);
+        }
         self.send_init();
         match self.resolve_prompt(&prompt).await {
             Err(why) => self.fail_turn(turn, why),
@@ -134,6 +158,9 @@ impl EventLoop {
         &mut self,
         prompt: &PromptFrame,
     ) -> Result<Option<SlashCommand>, String> {
+        if let Some(problem) = &prompt.problem {
+            return Err(problem.clone());
+        }
         if let Some(command) = self.prompts.first.take() {
             return Ok(Some(command).filter(|command| *command != SlashCommand::Clear));
         }
@@ -235,9 +262,6 @@ impl EventLoop {
     }
 
     fn replay_prompt(&mut self, prompt: &PromptFrame) {
-        if !self.args.headless.stream.replay_user_messages {
-            return;
-        }
         let frame = OutgoingFrame::User(UserFrame {
             message: UserMessage { role: "user", content: prompt.message.content.clone() },
             parent_tool_use_id: None,

@@ -60,6 +60,9 @@ pub(crate) struct PromptFrame {
     /// How long its line was.
     #[serde(skip)]
     pub line_bytes: usize,
+    /// Why the line could not be read as a prompt. Its turn ends at once, with this as the error.
+    #[serde(skip)]
+    pub problem: Option<String>,
 }
 
 /// What a prompt says.
