@@ -67,6 +67,7 @@ impl ProjectFiles {
                 false => Vec::new(),
             },
             bytes_max: window.min(INSTRUCTIONS_MAX),
+            policy: resolved.engine_settings.policy.clone(),
         };
         let instructions = memory::load_memory_files(&root, &memory_options, lookup);
         let (agents, agent_notes) =

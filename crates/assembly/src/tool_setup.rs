@@ -106,7 +106,7 @@ impl ToolSetup {
             tool_context,
             policy: self.policy.clone(),
             mcp_servers: self.mcp_servers.clone(),
-            trusts_project: resolved.layers.trusts_project(),
+            trusted_pages: Arc::new(resolved.layers.loaded.trusted_pages()),
             may_run_snippets: settings.disable_skill_shell_execution != Some(true),
         }
     }

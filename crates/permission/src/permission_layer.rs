@@ -51,7 +51,7 @@ pub struct PermissionProblem {
     pub layer: String,
     /// The position as a JSON pointer; empty for the whole layer.
     pub pointer: String,
-    /// What is wrong, and what happens because of it.
+    /// What is wrong. For an entry also what happens because of it.
     pub what: String,
     /// The consequence.
     pub kind: PermissionProblemKind,
@@ -70,7 +70,13 @@ pub enum PermissionProblemKind {
 
 impl fmt::Display for PermissionProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.layer, self.what)
+        write!(f, "{}: {}", self.layer, self.what)?;
+        match self.kind {
+            PermissionProblemKind::Everything => {
+                f.write_str("; until it is fixed, everything asks")
+            }
+            PermissionProblemKind::Entry | PermissionProblemKind::Untrusted => Ok(()),
+        }
     }
 }
 
@@ -276,8 +282,7 @@ impl PermissionLayerReader<'_, '_> {
 
     /// Its deny rules are unknown, so every call must ask.
     fn ask_everything(&mut self, pointer: &str, what: &str) {
-        let what = format!("{what}; until it is fixed, everything asks");
-        self.push_problem(pointer, &what, PermissionProblemKind::Everything);
+        self.push_problem(pointer, what, PermissionProblemKind::Everything);
         self.merged.rules.ask.extend(Rule::parse("*"));
     }
 }

@@ -31,10 +31,14 @@ pub struct CustomCommand {
     pub argument_hint: Option<String>,
     pub author: CommandAuthor,
     pub path: PathBuf,
+    /// A project's file that is a link, or is reached through one. It may lead to any file of the user.
+    pub is_link: bool,
 }
 
 #[derive(Debug, Default)]
 pub struct CustomCommandContent {
+    /// The whole file.
+    pub text: String,
     pub body: String,
     pub arguments: Vec<String>,
     pub allow: Vec<Rule>,
@@ -76,6 +80,7 @@ impl CustomCommands {
                 argument_hint: hint,
                 author,
                 path,
+                is_link: false,
             });
         }
         if let Some(folder) = user_directories::claude_directory(lookup).filter(|_| user) {
@@ -101,6 +106,7 @@ impl CustomCommands {
             let parts: Vec<String> = plugin.map(str::to_owned).into_iter().chain(parts).collect();
             let name = parts.join(":");
             let (description, hint) = read_description(&path);
+            let is_link = author == CommandAuthor::Project && is_reached_by_link(folder, &path);
             self.push(CustomCommand {
                 name,
                 folder_name: None,
@@ -108,6 +114,7 @@ impl CustomCommands {
                 argument_hint: hint,
                 author,
                 path,
+                is_link,
             });
         }
     }
@@ -148,13 +155,15 @@ impl CustomCommand {
     pub fn read_content(&self) -> Result<CustomCommandContent, String> {
         let text = read_page(&self.path)?;
         let Some(page) = FrontMatter::parse(&text) else {
-            return Ok(CustomCommandContent { body: text, ..CustomCommandContent::default() });
+            let body = text.clone();
+            return Ok(CustomCommandContent { text, body, ..CustomCommandContent::default() });
         };
         let rules = page.text("allowed-tools").unwrap_or_default();
         let parsed = split_rules(&rules)
             .into_iter()
             .map(|rule| Rule::parse(rule).map_err(|error| format!("allowed-tools: {error}")));
         Ok(CustomCommandContent {
+            text: text.clone(),
             body: page.body.to_owned(),
             arguments: page.list("arguments").unwrap_or_default(),
             allow: parsed.collect::<Result<_, _>>()?,
@@ -165,6 +174,12 @@ impl CustomCommand {
     pub fn folder(&self) -> String {
         self.path.parent().map_or_else(String::new, |folder| folder.to_string_lossy().into_owned())
     }
+}
+
+/// Is one of the names from `.claude` on a link?
+fn is_reached_by_link(folder: &Path, path: &Path) -> bool {
+    let top = folder.parent().unwrap_or(folder);
+    path.ancestors().take_while(|place| place.starts_with(top)).any(Path::is_symlink)
 }
 
 fn skill_folder_name(skill: &SkillDefinition) -> Option<String> {

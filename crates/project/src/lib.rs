@@ -6,6 +6,7 @@
 pub mod agents;
 pub mod argument_substitution;
 mod bounded_file;
+pub mod call_judgement;
 pub mod custom_command;
 pub mod extension_sources;
 pub mod markdown_files;

@@ -56,6 +56,6 @@ pub use settings_location::{
 pub use settings_problem::{ProblemSeverity, SettingsProblem};
 pub use settings_watcher::{SettingsFileChanged, SettingsWatcher};
 pub use settings_write_error::SettingsWriteError;
-pub use trust::{ProjectTrust, TrustItem, TrustState, TrustedScripts};
+pub use trust::{ProjectTrust, TrustItem, TrustState, TrustedPages, TrustedScripts};
 pub use windlass_permission::permission_layer::SettingsSource;
 pub use write_setting::{McpServerScope, write_mcp_server, write_setting};

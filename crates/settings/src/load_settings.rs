@@ -141,6 +141,7 @@ fn evaluate_trust(
             name: "trust".to_owned(),
             position: None,
             what: error.to_string(),
+            until_fixed: None,
             severity: ProblemSeverity::Entry,
         });
     }

@@ -13,7 +13,7 @@ use crate::mcp_server_policy::McpServerPolicy;
 use crate::settings::SettingsFile;
 use crate::settings_key;
 use crate::settings_problem::SettingsProblem;
-use crate::trust::{ProjectTrust, TrustedScripts};
+use crate::trust::{ProjectTrust, TrustedPages, TrustedScripts};
 
 /// A value with its layer.
 #[derive(Clone, Debug, PartialEq)]
@@ -74,6 +74,12 @@ impl LoadedSettings {
     #[must_use]
     pub fn trusted_scripts(&self, cwd: &Path) -> TrustedScripts {
         TrustedScripts::from_trust(&self.trust, cwd)
+    }
+
+    /// The prompt files that may run or allow something, with the text that was trusted.
+    #[must_use]
+    pub fn trusted_pages(&self) -> TrustedPages {
+        TrustedPages::from_trust(&self.trust)
     }
 
     /// The files that set a key: `model`, `env.NAME`, `sandbox.network.allowedDomains`.

@@ -86,6 +86,7 @@ fn read_mcp_json(path: &Path, problems: &mut Vec<SettingsProblem>) -> Map<String
             name: path.display().to_string(),
             position: place,
             what: format!("{why}; its servers are left out"),
+            until_fixed: None,
             severity: ProblemSeverity::Entry,
         });
         Map::new()
@@ -129,6 +130,7 @@ fn read_claude_json(
         name: path.display().to_string(),
         position: None,
         what: format!("{why}; its servers are left out"),
+        until_fixed: None,
         severity: ProblemSeverity::Entry,
     };
     let is_special = path.metadata().is_ok_and(|found| !found.is_file());

@@ -211,10 +211,10 @@ impl SettingsLayer {
 
     fn mark_broken(&mut self, place: Option<TextPosition>, why: &str) {
         self.state = SettingsFileState::Broken;
-        let what = format!(
-            "{why}; until it is fixed, everything asks, because its deny rules are unknown"
-        );
-        self.push_problem(place, what, ProblemSeverity::File);
+        self.push_problem(place, why.to_owned(), ProblemSeverity::File);
+        if let Some(problem) = self.problems.last_mut() {
+            problem.until_fixed = Some("everything asks, because its deny rules are unknown");
+        }
     }
 
     fn push_problem(
@@ -225,7 +225,11 @@ impl SettingsLayer {
     ) {
         let source = Some(self.source);
         let name = self.name.clone();
-        self.problems.push(SettingsProblem { source, name, position: place, what, severity });
+        // Where the rules of a file cannot be read, they may have denied anything.
+        let until_fixed = (severity == ProblemSeverity::File).then_some("everything asks");
+        let position = place;
+        let problem = SettingsProblem { source, name, position, what, until_fixed, severity };
+        self.problems.push(problem);
     }
 }
 

@@ -34,9 +34,22 @@ pub struct SettingsProblem {
     /// The file or flag.
     pub name: String,
     pub position: Option<TextPosition>,
-    /// What is wrong, and what happens because of it.
+    /// What is wrong. For a single entry also what happens because of it.
     pub what: String,
+    /// What happens until a broken file is fixed.
+    pub until_fixed: Option<&'static str>,
     pub severity: ProblemSeverity,
+}
+
+impl SettingsProblem {
+    /// What is wrong, and what happens because of it.
+    #[must_use]
+    pub fn description(&self) -> String {
+        match self.until_fixed {
+            Some(consequence) => format!("{}; until it is fixed, {consequence}", self.what),
+            None => self.what.clone(),
+        }
+    }
 }
 
 impl fmt::Display for SettingsProblem {
@@ -45,6 +58,6 @@ impl fmt::Display for SettingsProblem {
         if let Some(position) = self.position {
             write!(f, ", {position}")?;
         }
-        write!(f, ": {}", self.what)
+        write!(f, ": {}", self.description())
     }
 }

@@ -105,9 +105,8 @@ impl SettingsWatcher {
             let path = PathBuf::from(&problem.name);
             let good = self.last_text(&path).filter(|text| !text.is_empty());
             let Some(text) = good.filter(|_| !self.overrides.contains_key(&path)) else { continue };
-            let what = problem.what.split("; until it is fixed").next().unwrap_or_default();
             let mut report = problem.clone();
-            report.what = format!("{what}; until it is fixed, its earlier values apply");
+            report.until_fixed = Some("its earlier values apply");
             lines.push(report.to_string());
             self.overrides.insert(path, Some(text));
         }

@@ -17,8 +17,9 @@ use windlass_vocabulary::{ContentBlock, ModelName};
 pub use prompt_tools::PromptTools;
 use windlass_host::command_error::CommandError;
 use windlass_project::argument_substitution::{ArgumentSubstitution, ExpansionVariables};
-use windlass_project::custom_command::{CommandAuthor, CustomCommands};
+use windlass_project::custom_command::{CommandAuthor, CustomCommand, CustomCommands};
 use windlass_project::shell_snippet::{self, PromptSegment};
+use windlass_settings::TrustedPages;
 use windlass_telemetry::TelemetryObserver;
 
 use crate::telemetry::report_command;
@@ -151,10 +152,15 @@ async fn expand_prompt(
         let files = file_mention::read_mentioned_files(&prompt, own_words, &prompt_tools).await;
         return Ok(ExpandedPrompt { text: prompt, files, ..ExpandedPrompt::default() });
     };
-    let page = custom.read_content().map_err(|problem| {
+    let permitted = match custom.is_link {
+        true => prompt_tools.may_read(&custom.path.to_string_lossy()),
+        false => Ok(()),
+    };
+    let page = permitted.and_then(|()| custom.read_content()).map_err(|problem| {
         CommandError::failure(format!("/{}: {}: {problem}", custom.name, custom.path.display()))
     })?;
-    let may_run = custom.author == CommandAuthor::User || prompt_tools.trusts_project;
+    let may_run = custom.author == CommandAuthor::User
+        || prompt_tools.trusted_pages.covers(&custom.path, &page.text);
     let allow = if may_run { page.allow.clone() } else { Vec::new() };
     prompt_tools.policy.rules.allow.extend(allow.iter().cloned());
     let folder = custom.folder();
@@ -172,12 +178,7 @@ async fn expand_prompt(
                 text.push_str(SNIPPETS_DISABLED);
             }
             PromptSegment::Command(_) if !may_run => {
-                return Err(CommandError::failure(format!(
-                    "/{} of this project runs commands, and the project is not trusted; look at {}, \
-                     then trust the project",
-                    custom.name,
-                    custom.path.display()
-                )));
+                return Err(report_untrusted(custom, &prompt_tools.trusted_pages));
             }
             PromptSegment::Command(command) => {
                 let (command, has_used) = filling.substitute(command);
@@ -201,6 +202,20 @@ async fn expand_prompt(
         Some(SlashCommandCall { name: custom.name.clone(), arguments: words.to_owned(), source });
     let files = file_mention::read_mentioned_files(&text, "", &prompt_tools).await;
     Ok(ExpandedPrompt { text, files, allow, model, custom_command: page })
+}
+
+fn report_untrusted(custom: &CustomCommand, trusted_pages: &TrustedPages) -> CommandError {
+    let (name, path) = (&custom.name, custom.path.display());
+    CommandError::failure(match trusted_pages.trusts_project {
+        true => format!(
+            "/{name} of this project runs commands, and {path} has changed since the session began; look \
+             at it, run `windlass trust`, and resume the session"
+        ),
+        false => format!(
+            "/{name} of this project runs commands, and the project is not trusted; look at {path}, \
+             then trust the project"
+        ),
+    })
 }
 
 /// Replaces a shell snippet that settings disable.

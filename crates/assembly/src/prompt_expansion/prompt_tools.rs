@@ -6,11 +6,11 @@ use std::sync::{Arc, LazyLock};
 
 use serde_json::{Value, json};
 use windlass_driver::mcp::McpServers;
-use windlass_driver::{HostFileSystem, ToolCallContext, ToolRegistry, ToolSessionContext};
-use windlass_permission::{PermissionDecision, Policy, PriorDecision, decide_with_file_system};
-use windlass_vocabulary::{
-    Json, MediaContent, PermissionMode, ToolCall, ToolCallId, ToolName, ToolOutcome, ToolResultPart,
-};
+use windlass_driver::{ToolCallContext, ToolRegistry, ToolSessionContext};
+use windlass_permission::{PermissionDecision, Policy, PriorDecision};
+use windlass_project::call_judgement::{judge_call, judge_read};
+use windlass_settings::TrustedPages;
+use windlass_vocabulary::{MediaContent, PermissionMode, ToolOutcome, ToolResultPart};
 
 static BUILTIN_TOOLS: LazyLock<ToolRegistry> = LazyLock::new(ToolRegistry::with_builtin_tools);
 
@@ -21,7 +21,7 @@ pub struct PromptTools {
     pub policy: Policy,
     /// The servers whose prompts and resources it may name.
     pub mcp_servers: McpServers,
-    pub trusts_project: bool,
+    pub trusted_pages: Arc<TrustedPages>,
     pub may_run_snippets: bool,
 }
 
@@ -59,11 +59,7 @@ impl PromptTools {
 
     /// May this be read without a question? Says why not.
     pub fn may_read(&self, path: &str) -> Result<(), String> {
-        match self.decide("Read", &json!({ "file_path": path }), PriorDecision::None) {
-            PermissionDecision::Allow(_) => Ok(()),
-            PermissionDecision::Ask(question) => Err(question.view().why.clone()),
-            PermissionDecision::Deny { why, .. } => Err(why),
-        }
+        judge_read(&self.policy, self.registry_for("Read"), path)
     }
 
     /// The session's tools. A file that the user names is read even if the session offers no tools.
@@ -75,12 +71,7 @@ impl PromptTools {
     }
 
     fn decide(&self, name: &str, input: &Value, opinion: PriorDecision) -> PermissionDecision {
-        let input = Json::from_checked(&input.to_string());
-        let inspection = self.registry_for(name).inspect(name, &input);
-        let id = ToolCallId::from("prompt");
-        let name = ToolName::from(name);
-        let call = ToolCall { id, name, input, signature: None };
-        decide_with_file_system(&self.policy, call, &inspection, opinion, &HostFileSystem::new())
+        judge_call(&self.policy, self.registry_for(name), (name, input), opinion)
     }
 
     /// Runs a command the user typed. It needs no permission prompt; deny rules still apply.

@@ -53,14 +53,13 @@ impl SettingsLayers {
             .iter()
             .find(|problem| problem.severity == ProblemSeverity::File && is_given(&problem.name));
         if let Some(problem) = mistake {
-            let what = problem.what.split("; until it is fixed").next().unwrap_or_default();
             let place = problem
                 .position
                 .map(|place| format!(", line {}, column {}", place.line, place.column));
             let place = place.unwrap_or_default();
             return Err(CommandError::usage(format!(
-                "--settings: {}{place}: {what}; give a JSON object, or a file with one",
-                problem.name
+                "--settings: {}{place}: {}; give a JSON object, or a file with one",
+                problem.name, problem.what
             )));
         }
         if options.safe_mode {

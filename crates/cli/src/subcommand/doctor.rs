@@ -246,7 +246,7 @@ fn report_to_json(report: &DoctorReport, is_fine: bool) -> Value {
         let (line, column) = line_and_column(problem.position);
         json!({
             "layer": problem.source.map(layer_name), "file": problem.name, "line": line, "column": column,
-            "what": problem.what, "severity": problem.severity.as_str(),
+            "what": problem.description(), "severity": problem.severity.as_str(),
         })
     };
     let values: serde_json::Map<String, Value> =

@@ -28,7 +28,7 @@ fn everyday_readers_work() {
         git(&session, &["commit", "-q", "-m", "first"]);
         fs::write(session.dirs.file("src/main.rs"), "fn main() { }\n").expect("a file");
         let made = Command::new("bash")
-            .args(["-c", "sha256sum a.json > sums; tar -cf a.tar src"])
+            .args(["-c", "sha256sum a.json > sums; gzip -c a.json > a.gz; tar -cf a.tar src"])
             .current_dir(session.dirs.work())
             .status();
         assert!(made.expect("bash").success());
@@ -58,6 +58,8 @@ fn everyday_readers_work() {
             ("git -C src log --oneline", "first"),
             ("sha256sum -c sums", "OK"),
             ("tar -tf a.tar", "src/main.rs"),
+            ("zcat a.gz", "\"a\""),
+            ("git var GIT_EDITOR; echo end", "end"),
             ("id -u; whoami || true; uname", "Linux"),
             ("for f in src/*; do echo \"$f\"; done", "src/main.rs"),
         ] {

@@ -25,6 +25,7 @@ mod hostile_git;
 mod leave;
 mod linked_secret;
 mod own_git;
+mod project_text;
 mod project_trust;
 mod sandboxed;
 mod unjudged_links;

@@ -97,6 +97,7 @@ pub(super) fn shows_version(program: &str, word: &str) -> bool {
         "-V" => &["python", "python3", "cargo", "rustc", "rg", "uv", "pip"],
         "-v" => &["node", "npm", "yarn", "pnpm"],
         "version" => &["go", "docker"],
+        "-version" => &["java"],
         _ => &[],
     };
     programs.contains(&program)

@@ -4,14 +4,21 @@ use std::collections::BTreeSet;
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use globset::{Glob, GlobSet, GlobSetBuilder};
 
 use super::excluded_files::ExcludedFiles;
 use super::import;
 use super::memory_file::{self, MemoryFileContent};
+use crate::call_judgement::judge_read;
 use crate::markdown_files::list_markdown_files;
+use windlass_driver::ToolRegistry;
 use windlass_host::regular_file::{open_regular, report_if_special};
+use windlass_permission::Policy;
+use windlass_vocabulary::PermissionMode;
+
+static BUILTIN_TOOLS: LazyLock<ToolRegistry> = LazyLock::new(ToolRegistry::with_builtin_tools);
 
 /// The author of a file, which determines what it may import.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,6 +72,7 @@ pub(super) struct PathRule {
 pub(super) struct MemoryLoader {
     pub(super) project: PathBuf,
     home: Option<PathBuf>,
+    policy: Policy,
     pub(super) excluded: ExcludedFiles,
     /// By canonical path: a file that is linked or imported twice is added once.
     pub(super) loaded_paths: BTreeSet<PathBuf>,
@@ -75,10 +83,15 @@ pub(super) struct MemoryLoader {
 }
 
 impl MemoryLoader {
-    pub(super) fn new(project: PathBuf, home: Option<PathBuf>) -> Self {
+    pub(super) fn new(project: PathBuf, home: Option<PathBuf>, mut policy: Policy) -> Self {
+        // The whole project is read here, wherever in it the session works.
+        policy.directories.push(project.to_string_lossy().into_owned());
+        policy.rules.ask.clear();
+        policy.mode = PermissionMode::Default;
         Self {
             project,
             home,
+            policy,
             excluded: ExcludedFiles::default(),
             loaded_paths: BTreeSet::new(),
             sections: Vec::new(),
@@ -166,7 +179,19 @@ impl MemoryLoader {
             self.note_skipped(path, "it belongs to another user, or lies outside the project");
             return None;
         }
+        if author == MemoryAuthor::Project
+            && real != path
+            && let Err(why) = self.judge_read(&real)
+        {
+            self.note_skipped(path, &why);
+            return None;
+        }
         Some(real)
+    }
+
+    /// May the text of a project bring this file to the model?
+    fn judge_read(&self, real: &Path) -> Result<(), String> {
+        judge_read(&self.policy, &BUILTIN_TOOLS, &real.to_string_lossy())
     }
 
     pub(super) fn add_with_imports(&mut self, real: &Path, author: MemoryAuthor, depth: u8) {
@@ -187,6 +212,10 @@ impl MemoryLoader {
             if author == MemoryAuthor::Project && !target.starts_with(&self.project) {
                 let place = real.display();
                 self.notes.push(format!("@{import} of {place} lies outside the project"));
+            } else if author == MemoryAuthor::Project
+                && let Err(why) = self.judge_read(&target)
+            {
+                self.notes.push(format!("@{import} of {} was not read: {why}", real.display()));
             } else if depth == 0 {
                 self.notes.push(format!("@{import} of {} is nested too deep", real.display()));
             } else {

@@ -3,9 +3,9 @@
 //! From broad to narrow: the machine's, the user's, notes of earlier conversations, then from the
 //! root down to the working directory. A directory's `AGENTS.md` is read if it has no `CLAUDE.md`.
 //! Files below the working directory, and rules for certain files, are added when such a file is
-//! first read: see `path_instructions`. A project's files may import only files of the project:
-//! there is no permission prompt here, and untrusted text must not choose which of the user's files
-//! are sent to a provider.
+//! first read: see `path_instructions`. A project's files may import only files of the project, and
+//! none that a rule denies or that lies where keys are kept: there is no permission prompt here, and
+//! untrusted text must not choose which of the user's files are sent to a provider.
 
 mod excluded_files;
 mod import;
@@ -23,6 +23,7 @@ use loader::{MemoryAuthor, MemoryLoader, MemorySection};
 pub use path_instructions::PathInstructionFiles;
 use windlass_host::environment::EnvLookup;
 use windlass_host::user_directories;
+use windlass_permission::Policy;
 
 #[derive(Debug, Default)]
 pub struct LoadedMemory {
@@ -48,6 +49,8 @@ pub struct MemoryOptions {
     /// Limit on the text that is always sent. Above it the longest files are truncated, so that one
     /// large file does not displace the others.
     pub bytes_max: usize,
+    /// Rules for what a project's files may import or link to.
+    pub policy: Policy,
 }
 
 pub fn load_memory_files(
@@ -58,6 +61,7 @@ pub fn load_memory_files(
     let mut loader = MemoryLoader::new(
         windlass_settings::find_project_root(cwd),
         user_directories::home_directory(lookup),
+        wanted.policy.clone(),
     );
     let (excluded, problems) = ExcludedFiles::new(&wanted.excludes);
     loader.excluded = excluded;

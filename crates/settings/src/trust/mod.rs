@@ -8,6 +8,7 @@ mod project_endpoint;
 mod prompt_files;
 mod split_by_trust;
 mod trust_store;
+mod trusted_pages;
 mod trusted_scripts;
 
 use std::fmt;
@@ -23,6 +24,7 @@ pub(crate) use project_endpoint::find_endpoints;
 pub(crate) use prompt_files::find_prompt_files;
 pub(crate) use split_by_trust::split_by_trust;
 pub use trust_store::{TrustError, TrustStore, TrustedProject};
+pub use trusted_pages::TrustedPages;
 pub use trusted_scripts::TrustedScripts;
 pub(crate) use trusted_scripts::find_scripts;
 

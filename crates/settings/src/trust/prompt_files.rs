@@ -14,6 +14,9 @@ use crate::sha256;
 /// The key of prompt files in a trust request.
 pub(crate) const PROMPT_FILES_KEY: &str = "pages that run or allow something";
 
+/// The field with a file's digest in a trust request.
+pub(crate) const DIGEST_FIELD: &str = "sha256";
+
 /// The prompt files between the working directory and the project's root.
 pub(crate) fn find_prompt_files(root: &Path, cwd: &Path) -> Vec<TrustItem> {
     let mut found = Vec::new();
@@ -65,7 +68,7 @@ fn collect_prompt_files(folder: &Path, depth: u8, left: &mut usize, found: &mut 
                     source: SettingsSource::Project,
                     name: path.display().to_string(),
                     key: PROMPT_FILES_KEY.to_owned(),
-                    value: json!({ "sha256": sha256::sha256_hex(text.as_bytes()) }),
+                    value: json!({ DIGEST_FIELD: sha256::sha256_hex(text.as_bytes()) }),
                 });
             }
         }

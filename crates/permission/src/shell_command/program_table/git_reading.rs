@@ -62,6 +62,7 @@ pub(crate) const GIT_READINGS: &[GitReading] = &[
     shows("diff-index", "mabpuzRM?C?B?", &[DIFF, "cached merge-base"]),
     shows("diff-files", "abpuzqRM?C?B?", &[DIFF]),
     shows("range-diff", LOG_SHORT, &[DIFF, "creation-factor: no-dual-color left-only"]),
+    reads("var", "l", &[]),
     reads("rev-list", LOG_SHORT, &[REVISIONS, PRETTY, DIFF]),
     reads("shortlog", "nsecw?#", &[REVISIONS, "numbered summary email group:"]),
     reads(

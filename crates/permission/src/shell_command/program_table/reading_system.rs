@@ -88,6 +88,7 @@ pub(super) const SYSTEM_PROGRAMS: &[ReadOnlyProgram] = &[
         &["all listening extended options memory processes info tcp udp raw unix numeric resolve \
          no-header oneline summary ipv4 ipv6 family: query:"],
     ))),
+    in_cell(may_act(takes_text("netstat", "tulnpaxswrieo46W", &["numeric tcp udp listening"]))),
     // `-D` writes a cache, `-k` and `-A` name files of the system.
     in_cell(may_act(takes_text("lsof", "i?nPp:tlu:c:as?UR", &[]))),
     in_cell(takes_text("printenv", "0", &["null"])),

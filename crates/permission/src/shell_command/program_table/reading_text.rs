@@ -48,6 +48,7 @@ pub(super) const TEXT_PROGRAMS: &[ReadOnlyProgram] = &[
          number-width:",
         ],
     ),
+    in_cell(reads_files("zcat", "fqv", &["force quiet verbose"])),
     reads_files("tac", "bs:r", &["before regex separator:"]),
     reads_files("rev", "", &[]),
     reads_files(
