@@ -111,3 +111,54 @@ fn trust_is_bound_to_the_bytes_of_a_hook_at_each_start() {
         assert!(finished.stderr.contains("since you trusted it"), "{finished:?}");
     });
 }
+
+/// What gives the key, serves tools, or says where the key goes.
+#[test]
+fn helpers_servers_and_addresses_of_a_project_wait_for_trust() {
+    for_each_user(|session| {
+        let who = session.user;
+        let write_program = |name: &str, more: &str| {
+            let path = session.dirs.file(name);
+            let mark = session.base().join(format!("{name}.ran"));
+            write(&path, &format!("#!/bin/sh\necho ran >> {}\n{more}", mark.display()));
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("a mode");
+        };
+        let count = |name: &str| {
+            let mark = session.base().join(format!("{name}.ran"));
+            fs::read_to_string(mark).unwrap_or_default().lines().count()
+        };
+        write_program("helper", "echo key-of-the-helper\n");
+        write_program("server", "");
+        let elsewhere = serve(&[]);
+        write_settings(
+            &session,
+            &json!({"apiKeyHelper": "./helper", "env": {"ANTHROPIC_BASE_URL": elsewhere.url()}}),
+        );
+        let server = json!({"mcpServers": {"m": {"command": session.dirs.file("server")}}});
+        write(&session.dirs.file(".mcp.json"), &server.to_string());
+        let run_once = |has_key: bool| {
+            let server = serve(&[]);
+            let mut command = session.command(&server, &[]);
+            if !has_key {
+                command.env_remove("ANTHROPIC_API_KEY");
+            }
+            let finished = run(&mut command);
+            assert_eq!(finished.code, Some(0), "{who:?}: {finished:?}");
+            assert_eq!(server.requests().len(), 1, "{who:?}: {finished:?}");
+            assert_eq!(elsewhere.requests().len(), 0, "{who:?}: {finished:?}");
+            finished
+        };
+        let finished = run_once(true);
+        assert_eq!((count("helper"), count("server")), (0, 0), "{who:?}: {finished:?}");
+        run_windlass(&session, &["trust"]);
+        let finished = run_once(false);
+        let ran = (count("helper"), count("server"));
+        assert!(ran.0 > 0 && ran.1 > 0, "{who:?} {ran:?}: {finished:?}");
+        assert!(finished.stderr.contains("your key would go to"), "{who:?}: {finished:?}");
+        write_program("helper", "echo another-key\n");
+        write_program("server", "true\n");
+        let finished = run_once(true);
+        assert_eq!((count("helper"), count("server")), ran, "{who:?}: {finished:?}");
+        assert!(finished.stderr.contains("since you trusted it"), "{who:?}: {finished:?}");
+    });
+}

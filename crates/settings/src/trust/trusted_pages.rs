@@ -10,7 +10,7 @@ use crate::sha256;
 
 #[derive(Clone, Debug, Default)]
 pub struct TrustedPages {
-    /// Is the project trusted at all?
+    /// If not, no page is covered.
     pub trusts_project: bool,
     digests: BTreeMap<PathBuf, String>,
 }
