@@ -195,7 +195,10 @@ pub(crate) fn unpack_snapshot(
                 let changes = reader.take_stored(&header, limits)?;
                 bases.apply(&header, &changes, &staged)?
             }
-            _ => reader.take_content(&header, limits)?,
+            StorageMethod::Plain
+            | StorageMethod::Lz4
+            | StorageMethod::PackNames
+            | StorageMethod::FolderChanges => reader.take_content(&header, limits)?,
         };
         staged.add(&header, &bytes)?;
     };

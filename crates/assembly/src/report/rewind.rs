@@ -239,7 +239,9 @@ fn file_outcome(file: &FileRewind, options: &RewindOptions) -> FileOutcome {
         {
             FileOutcome::LeftAlone
         }
-        _ => FileOutcome::Restored,
+        RestoreStatus::ChangedByOthers
+        | RestoreStatus::Restorable
+        | RestoreStatus::AlreadyRestored => FileOutcome::Restored,
     }
 }
 
@@ -299,7 +301,7 @@ pub fn describe_preview(report: &Value) -> String {
 
 fn build_file_row(file: &FileRewind, options: &RewindOptions) -> [String; 4] {
     let note = match file.file_state {
-        _ if file_outcome(file, options) == FileOutcome::LeftAlone => {
+        RestoreStatus::ChangedByOthers if file_outcome(file, options) == FileOutcome::LeftAlone => {
             "left alone: changed by others since"
         }
         RestoreStatus::ChangedByOthers => "changed by others since",
@@ -379,7 +381,7 @@ mod tests {
         let mut objects = Vec::new();
         for (file_state, overwrite) in files {
             let options = RewindOptions { dry_run, overwrite: overwrite.clone() };
-            let path = PathBuf::from("/work/file");
+            let path = PathBuf::from("/folder/file");
             let file_state = *file_state;
             let (insertions, deletions) = (1, 2);
             let file = FileRewind { path, file_state, is_removed: false, insertions, deletions };
@@ -404,7 +406,7 @@ mod tests {
         }
         assert_eq!(report(&[lost], true).1, Exit::SUCCESS, "a preview");
         let (text, exit) = report(&[left], false);
-        assert!(text.contains("/work/file") && text.contains("left alone"), "{text}");
+        assert!(text.contains("/folder/file") && text.contains("left alone"), "{text}");
         assert_eq!(exit, Exit::SUCCESS, "as asked");
         assert_eq!(report(&[], false).1, Exit::SUCCESS);
     }
