@@ -286,7 +286,7 @@ fn a_collector_that_wants_a_certificate_of_the_client_gets_it() {
     assert_eq!(told, "");
     assert!(ask(&[]).contains("were not sent"));
     let told = ask(&[own, ("CLAUDE_CODE_CLIENT_KEY", &locked)]);
-    assert!(told.contains("the key has a passphrase"), "{told}");
+    assert!(told.contains("keys with a passphrase are not supported"), "{told}");
 }
 
 #[test]
