@@ -386,7 +386,7 @@ fn a_fleet_without_live_text_shows_whole_messages() {
     seen.check();
 
     for wrong in
-        ["nats://", "0.0.0.0", "[::]:80", "tls://host", "host", "127.0.0.1:99999", "nats://a,b"]
+        ["nats://", "0.0.0.0", "[::]:80", "tls://", "host", "127.0.0.1:99999", "nats://a,b"]
     {
         let output = fleet.run(&["worker", "--live", wrong]);
         let line = String::from_utf8_lossy(&output.stderr).into_owned();
